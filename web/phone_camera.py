@@ -47,7 +47,9 @@ class PhoneCameraPages:
     name = "eye"
 
     def __init__(self, auth: Auth, phone_camera: PhoneCameraFeature, is_secure: bool) -> None:
-        self._auth, self._phone_camera, self._is_secure = auth, phone_camera, is_secure
+        self._auth = auth
+        self._phone_camera = phone_camera
+        self._is_secure = is_secure
         self._last_drawn_at_s = -DRAW_INTERVAL_S
 
     @get("/eye")
@@ -132,7 +134,8 @@ class PhoneOwnerPages:
     name = "phone_camera"
 
     def __init__(self, streams: Streams, phone_camera: PhoneCameraFeature) -> None:
-        self._streams, self._phone_camera = streams, phone_camera
+        self._streams = streams
+        self._phone_camera = phone_camera
 
     @get("/camera/phone", guard=host_page)
     def code_page(self) -> Any:

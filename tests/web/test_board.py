@@ -28,7 +28,8 @@ def test_norths_board_is_rotated_by_half_a_turn(game: Any) -> None:
     kit = game.kit(game.options({}))
     picture = BoardPicture(kit, {Square.parse("a1"): ("purple robot",)})
     assert board_words(picture) == "purple robot a1"
-    for_south, for_north = board_svg(picture), board_svg(picture, quarters=2)
+    for_south = board_svg(picture)
+    for_north = board_svg(picture, quarters=2)
     robot = re.compile(r'<use href="#robot-s" x="([-\d.]+)" y="([-\d.]+)"')
     (x0, y0), (x1, y1) = (
         tuple(map(float, robot.findall(svg)[0])) for svg in (for_south, for_north)
@@ -67,7 +68,8 @@ def test_the_board_marks_moves_events_and_problems(game: Any) -> None:
 
 
 def test_a_moved_piece_lies_on_top() -> None:
-    a1, a2 = Square.parse("a1"), Square.parse("a2")
+    a1 = Square.parse("a1")
+    a2 = Square.parse("a2")
     before = {a1: ("flag", "robot"), a2: ("stone",)}
     for moves, after in (
         ([HandMove(("robot",), a1, a2)], {a1: ("flag",), a2: ("stone", "robot")}),

@@ -52,7 +52,8 @@ def test_stacks_show_last_cards_and_a_count() -> None:
 
 def test_the_referee_shows_the_cards_it_reads(rig: WebRig) -> None:
     """Combat in lane 3. The camera first reads one of the attacker's cards face down, an X."""
-    south, north = rig.sit("south"), rig.sit("north")
+    south = rig.sit("south")
+    north = rig.sit("north")
     moment = rig.start_card_game()
     south.post("/api/seat/south/hand-in", json={"moment": moment, "action": "c3"})
     rig.table.set_camera_status(CameraStatus(CameraState.SEES_BOARD))
@@ -63,7 +64,8 @@ def test_the_referee_shows_the_cards_it_reads(rig: WebRig) -> None:
         rig.table.step()
 
     read_fans("5&", "X")
-    screen, phone = page_text(rig.browser(), "/"), page_text(south, "/seat/south")
+    screen = page_text(rig.browser(), "/")
+    phone = page_text(south, "/seat/south")
     assert '<span class="cd big up">5&amp;</span><span class="cd big shut"></span>' in screen
     (cards_read,) = re.findall(r"data-read='([^']*)'", phone)
     assert json.loads(cards_read) == {"south": ["a^"], "north": ["5&", "X"]}

@@ -21,7 +21,8 @@ def test_anybody_works_the_clock_at_the_table(rig: WebRig) -> None:
 
     A turn has 5 s. So 4 s are left in the pause, and the turn that was undone after 2 s has 3 s.
     """
-    guest, moment = rig.browser(), rig.start_card_game()
+    guest = rig.browser()
+    moment = rig.start_card_game()
 
     def act(route: str, **body: object) -> dict[str, Any]:
         assert guest.post(f"/api/table/{route}", json=body).status_code == 200
@@ -43,7 +44,8 @@ def test_anybody_works_the_clock_at_the_table(rig: WebRig) -> None:
 
 
 def test_seat_and_owner_pause_and_resume_clocks(rig: WebRig) -> None:
-    south, guest = rig.sit("south"), rig.browser()
+    south = rig.sit("south")
+    guest = rig.browser()
     rig.start_card_game("full")
     for base, headers, by in (("seat/south", {}, "south"), ("host", HOST, "host")):
         for route, paused in (("pause", by), ("resume", "")):
@@ -62,7 +64,8 @@ def test_a_press_counts_from_its_arrival(rig: WebRig) -> None:
 
     So the next turn ends at 9.9 s.
     """
-    south, moment = rig.sit("south"), rig.start_card_game()
+    south = rig.sit("south")
+    moment = rig.start_card_game()
     rig.clock.advance(4.9)
     rig.app.before_request_funcs[None].append(lambda: rig.clock.advance(1.1))
     body = {"moment": moment, "action": "."}

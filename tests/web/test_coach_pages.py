@@ -72,7 +72,9 @@ def test_asking_the_coach_marks_the_game(rig: WebRig) -> None:
 
 
 def test_nobody_else_sees_the_coachs_advice(rig: WebRig, caplog: pytest.LogCaptureFixture) -> None:
-    ada, ben, host = rig.sit("south", "Ada"), rig.sit("north", "Ben"), rig.host()
+    ada = rig.sit("south", "Ada")
+    ben = rig.sit("north", "Ben")
+    host = rig.host()
     rig.table.use_settings(TableSettings(coach="always"))
     rig.start_game()
     assert ada.post("/api/seat/south/coach", json=question(rig)).status_code == 200

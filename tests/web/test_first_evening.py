@@ -17,7 +17,8 @@ def test_the_machines_own_screen_asks_once(tmp_path: Path) -> None:
     Neither is asked again when all questions are answered, not even after a restart.
     """
     with open_service_rig(tmp_path, has_first_evening=True) as rig:
-        kiosk, key = rig.browser(), {"key": HOST_KEY}
+        kiosk = rig.browser()
+        key = {"key": HOST_KEY}
         assert kiosk.get("/?kiosk").location == "/host/first/1"
         assert kiosk.get("/").status_code == 200, "a guest’s browser on this machine is asked"
         assert kiosk.get("/?kiosk", environ_overrides=ELSEWHERE).status_code == 200

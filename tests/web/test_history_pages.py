@@ -55,7 +55,8 @@ def upload_game(browser: FlaskClient, content: bytes, **headers: str) -> Any:
 
 def browser_with_game(rig: WebRig, name: str, turns: int = 400) -> FlaskClient:
     """Upload a game of random actions as game 1. Return the browser."""
-    browser, content = rig.browser(), msgspec.json.encode(random_game(name, 3, turns))
+    browser = rig.browser()
+    content = msgspec.json.encode(random_game(name, 3, turns))
     assert upload_game(browser, content, **HOST).status_code == 303
     return browser
 
@@ -115,7 +116,9 @@ def test_the_pages_of_a_running_game_hide_actions(
     rig: WebRig, name: str, turns: int, is_simultaneous: bool
 ) -> None:
     """Files and scenes are refused. When both seats decide at once, no page shows who is done."""
-    table, game, browser = rig.table, GAMES[name], rig.browser()
+    table = rig.table
+    game = GAMES[name]
+    browser = rig.browser()
     play(table, rig.clock, name, turns, end="on")
     session = session_of(table)
     for path in ("1.txt", "1.json", "1.webp", "1/scene/0"):
@@ -138,7 +141,8 @@ def test_the_pages_of_a_running_game_hide_actions(
 def test_games_are_downloaded_and_uploaded(rig: WebRig) -> None:
     play(rig.table, rig.clock, "outbuffered", 2)
     browser = rig.browser()
-    text_file, json_file = browser.get("/history/1.txt"), browser.get("/history/1.json")
+    text_file = browser.get("/history/1.txt")
+    json_file = browser.get("/history/1.json")
     assert text_file.headers["Content-Disposition"] == 'attachment; filename="game-1.txt"'
     assert text_file.text.startswith('[Game "outbuffered"]')
     assert json_file.json["players"]["south"] == "Ann & Co"
@@ -158,7 +162,9 @@ def test_only_the_owner_removes_games_and_names(rig: WebRig) -> None:
     for seed in (1, 2):
         play(rig.table, rig.clock, "outbuffered", 1, seed)
     browser = rig.browser()
-    bob, first_game, last_game = {"name": "Bob"}, {"number": 1}, {"number": 2}
+    bob = {"name": "Bob"}
+    first_game = {"number": 1}
+    last_game = {"number": 2}
     for route, body, status in (
         ("forget", bob, 200),
         ("forget", bob, 400),

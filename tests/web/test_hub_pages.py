@@ -84,7 +84,8 @@ def test_the_wall_shows_every_tables_game_and_people(app: Flask) -> None:
 
 def test_the_hubs_key_and_code_stay_secret(app: Flask) -> None:
     """No page shows the owner key. Only the hub's own screen shows the code for tables."""
-    browser, code = app.test_client(), app.extensions["table_join_code"].code
+    browser = app.test_client()
+    code = app.extensions["table_join_code"].code
     for path in ("/", "/host", "/watch", "/card", "/standings"):
         for headers in ({}, KEY):
             assert "abcde-fghij" not in browser.get(path, headers=headers).text, path
@@ -134,7 +135,8 @@ def test_a_table_is_watched_by_its_number(app: Flask) -> None:
     assert "No game is on yet" in text_of(html_of(app, "/watch/12"))
     for path in ("/live/watch/1", "/live/overlay/1"):
         with browser.get(path, buffered=False) as stream:
-            retry, first = next(stream.response), next(stream.response)
+            retry = next(stream.response)
+            first = next(stream.response)
         assert retry == b"retry: 1000\n\n"
         assert b'class="board"' in first
 
@@ -323,7 +325,8 @@ def test_only_the_owner_commands_the_hub(
     body: dict[str, Any],
     request_to_host: tuple[Any, ...],
 ) -> None:
-    browser, path = app.test_client(), f"/api/hub/{route}"
+    browser = app.test_client()
+    path = f"/api/hub/{route}"
     assert browser.post(path, json=body, environ_overrides=FAR).status_code == 403
     assert request_to_host not in host.calls
     assert browser.post(path, json=body, headers=KEY).status_code == 200
@@ -336,7 +339,8 @@ def test_only_the_owner_commands_the_hub(
 def test_a_code_admits_one_table_in_ten_minutes(clock: FakeClock) -> None:
     room = HubRoom("", clock)
     with open_hub_pages(room, clock) as app:
-        join_code, browser = app.extensions["table_join_code"], app.test_client()
+        join_code = app.extensions["table_join_code"]
+        browser = app.test_client()
 
         def join(code: str, key: str = f"U{'A' * 55}") -> int:
             request = {"code": code, "key": key, "name": "x", "version": "1"}

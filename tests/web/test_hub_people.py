@@ -45,7 +45,8 @@ def test_a_card_is_made_opened_elsewhere_and_forgotten(
     (mara,) = league.cards.all()
     assert (mara.name, mara.is_name_public) == ("Mara Meier", True)
     assert f"{mara.code[:4]}-{mara.code[4:]}" in phone.get("/card").text
-    second_phone, third_phone = app.test_client(), app.test_client()
+    second_phone = app.test_client()
+    third_phone = app.test_client()
     typed = f" {mara.code[:4].upper()}-{mara.code[4:]}"
     for code, status in (("wrong", 403), (typed, 303)):
         assert second_phone.post("/card/open", data={"code": code}).status_code == status
@@ -65,7 +66,8 @@ def test_a_card_is_made_opened_elsewhere_and_forgotten(
 
 def test_guessing_codes_and_making_cards_are_limited(app: Flask, league: League) -> None:
     """After five wrong codes or eight new cards, an address has to wait."""
-    mara, near = league.cards.create("Mara"), {"REMOTE_ADDR": "192.0.2.99"}
+    mara = league.cards.create("Mara")
+    near = {"REMOTE_ADDR": "192.0.2.99"}
     browser = app.test_client()
 
     def post(path: str, client: dict[str, str], **data: str) -> int:

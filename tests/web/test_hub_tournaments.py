@@ -131,7 +131,8 @@ def test_invalid_forms_change_nothing(app: Flask, league: League) -> None:
     ):
         assert act(app, **data) in (400, 409), data
     assert act(app, do="nonsense") == 404
-    browser, path = app.test_client(), "/host/tournament/1"
+    browser = app.test_client()
+    path = "/host/tournament/1"
     assert browser.post(path, data={"do": "pair"}, environ_overrides=FAR).status_code == 403
     assert browser.get(path, environ_overrides=FAR).status_code == 403
     assert browser.get("/tournament/9").status_code == 404

@@ -163,7 +163,8 @@ def test_settings_and_health_are_translated(
 
 def test_pages_of_shared_phones_and_pads_are_translated(rig: WebRig) -> None:
     untranslated: Untranslated = set()
-    phone, stranger = in_brackets(rig.browser()), in_brackets(rig.browser())
+    phone = in_brackets(rig.browser())
+    stranger = in_brackets(rig.browser())
     fetch(phone, untranslated, "/pass")
     phone.post("/pass", data=dict(zip(SEATS, PLAYERS, strict=True)))
     fetch(phone, untranslated, "/pass", "/join")

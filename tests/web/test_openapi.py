@@ -114,7 +114,10 @@ def test_the_owners_routes_are_closed_and_described(app: Flask, document: dict[s
 
     Exactly those are refused for want of the owner key that the description says to need it.
     """
-    browser, all_names, refused, described = app.test_client(), set(), set(), set()
+    browser = app.test_client()
+    all_names = set()
+    refused = set()
+    described = set()
     browser.environ_base["REMOTE_ADDR"] = "192.0.2.5"
     for path, operations in document["paths"].items():
         url = path.replace("{seat}", "south").replace("{page}", "table")
@@ -159,7 +162,8 @@ class CheckedTour:
     """A simulated installation that checks every JSON answer against its description."""
 
     def __init__(self, tour: TableTour) -> None:
-        self.tour, self.table = tour, tour.table
+        self.tour = tour
+        self.table = tour.table
         self.checked_endpoints = set[str]()
         app = tour.companion.server.app
         document = describe_in(app)
@@ -217,7 +221,8 @@ def checked_tour() -> Iterator[CheckedTour]:
 
 @pytest.mark.parametrize("game", GAMES)
 def test_answers_of_a_game_are_as_described(checked_tour: CheckedTour, game: str) -> None:
-    tour, table = checked_tour.tour, checked_tour.table
+    tour = checked_tour.tour
+    table = checked_tour.table
     for seat in SEATS:
         tour.client.post(f"/api/seat/{seat}/take", name=seat)
     table.new_game(game, dict(GAMES[game].presets[-1].options), 7)
@@ -246,7 +251,8 @@ def test_answers_of_a_game_are_as_described(checked_tour: CheckedTour, game: str
 
 
 def test_every_other_answer_is_as_described(checked_tour: CheckedTour) -> None:
-    client, table = checked_tour.tour.client, checked_tour.table
+    client = checked_tour.tour.client
+    table = checked_tour.table
     client.send("/host", f"key={checked_tour.tour.companion.host_key}".encode())
 
     def with_moment(**body: Any) -> dict[str, Any]:

@@ -14,7 +14,8 @@ from companion.games import GAMES
 
 
 def test_an_opponent_comes_changes_and_leaves(rig: WebRig) -> None:
-    browser, path = rig.sit("south", "Ada"), "/api/seat/north/machine"
+    browser = rig.sit("south", "Ada")
+    path = "/api/seat/north/machine"
     assert 'data-post="/api/seat/north/machine"' in page_text(browser, "/seat/south")
     answer = browser.post(path, json={"name": "Pip"})
     assert answer.json == {"seat": "north", "name": "Pip"}
@@ -34,8 +35,10 @@ def test_an_opponent_comes_changes_and_leaves(rig: WebRig) -> None:
 
 
 def test_strangers_cannot_replace_an_opponent(rig: WebRig) -> None:
-    player, guest = rig.sit("south", "Ada"), stranger(rig)
-    path, body = "/api/seat/north/machine", {"name": "Pip"}
+    player = rig.sit("south", "Ada")
+    guest = stranger(rig)
+    path = "/api/seat/north/machine"
+    body = {"name": "Pip"}
     player.post(path, json={"name": "Bo"})
     rig.start_game()
     for answer in (guest.post(path, json=body), guest.post(f"{path}-leaves", json={})):
@@ -46,7 +49,9 @@ def test_strangers_cannot_replace_an_opponent(rig: WebRig) -> None:
 
 def test_asking_an_opponent_needs_the_code(tmp_path: Path) -> None:
     with open_web_rig(tmp_path, join="code") as rig:
-        browser, path, body = stranger(rig), "/api/seat/north/machine", {"name": "Pip"}
+        browser = stranger(rig)
+        path = "/api/seat/north/machine"
+        body = {"name": "Pip"}
         assert browser.post(path, json=body).status_code == 403
         assert browser.post("/try").headers["Location"] == "/join/south"
         host = {"X-Host-Key": HOST_KEY}

@@ -119,7 +119,8 @@ def room(tmp_path: Path) -> Iterator[Room]:
 
 
 def test_a_phone_with_the_code_is_the_camera(room: Room, board: Any) -> None:
-    stranger, connection = room.phone(), room.companion.phone_server.phone_camera.connection
+    stranger = room.phone()
+    connection = room.companion.phone_server.phone_camera.connection
     answer = room.send(stranger, jpeg_of(board))
     assert answer.status_code == 403
     assert answer.json["error"]["message"] == "This phone is not the camera any more"
@@ -150,7 +151,8 @@ def test_a_new_phone_replaces_the_old_one(room: Room, board: Any) -> None:
 
 def test_the_owner_sees_code_and_instructions(room: Room) -> None:
     room.phone(room.code())
-    host, stranger = room.host(), room.main.test_client()
+    host = room.host()
+    stranger = room.main.test_client()
     stranger.environ_base.update(ELSEWHERE)
     assert stranger.get("/live/camera/phone").status_code == 403
     page = page_text(host, "/camera/phone")

@@ -163,7 +163,8 @@ def test_a_broken_rule_is_marked_on_the_board(rig: WebRig) -> None:
 
 
 def test_only_the_seat_on_turn_gets_moves(rig: WebRig) -> None:
-    south, north = rig.sit("south"), rig.sit("north")
+    south = rig.sit("south")
+    north = rig.sit("north")
     start_scouts(rig)
     json = south.get("/api/seat/south/plays").json
     assert json["moment"] == rig.table.view().moment
@@ -196,7 +197,8 @@ def test_everybody_sees_clocks_and_may_press_them(rig: WebRig) -> None:
 
 
 def test_the_owner_previews_a_board_of_their_own(rig: WebRig) -> None:
-    host, path = rig.host(), "/api/host/preview"
+    host = rig.host()
+    path = "/api/host/preview"
     svg = host.post(path, json={"game": "arena", "options": {"board": ".n.\n.#.\n.s."}}).json["svg"]
     assert 'data-grid="3 3 100 0"' in svg
     assert 'href="#wall"' in svg

@@ -80,7 +80,8 @@ def test_the_screen_shows_codes_of_free_seats(rig: WebRig) -> None:
 
 
 def test_every_page_leads_back_to_the_seat(rig: WebRig) -> None:
-    ada, link = rig.sit("south", "Ada"), '<a href="/seat/south">Back to your seat</a>'
+    ada = rig.sit("south", "Ada")
+    link = '<a href="/seat/south">Back to your seat</a>'
     for path in ("/rules/", "/rules/arena", "/history", "/kit"):
         assert link in page_text(ada, path), path
     assert link not in page_text(rig.browser(), "/rules/")

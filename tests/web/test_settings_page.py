@@ -109,7 +109,8 @@ def test_a_change_works_at_once_if_possible(tmp_path: Path) -> None:
         assert save(rig, **south_panel, quiet__from="22:00", quiet__to="08:00").status_code == 200
         text = rig.path.read_text()
         assert '# ours\n[table]\ntheme = "dark" # as the wall\n' in text
-        south, used = parse_settings(text).panel.south, rig.used[-1]
+        south = parse_settings(text).panel.south
+        used = rig.used[-1]
         assert (south.up, south.down, south.lamps_active_low) == (0, "", ("lamp_1",))
         assert (used.voice.volume, used.quiet.begin) == (0.5, "22:00")
         assert rig.table.settings.theme == "dark"

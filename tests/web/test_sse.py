@@ -48,7 +48,9 @@ def test_a_closed_stream_gives_back_its_place(rig: WebRig) -> None:
 
 
 def test_spectators_leave_places_for_seats(rig: WebRig) -> None:
-    south, host, guest = rig.sit("south"), rig.host(), rig.browser()
+    south = rig.sit("south")
+    host = rig.host()
+    guest = rig.browser()
     streams = open_streams(guest, "/live/watch", 4) + open_streams(guest, "/live/table", 4)
     assert guest.get("/live/table").status_code == 503
     streams += open_streams(south, "/live/seat/south", 1) + open_streams(host, "/live/host", 1)

@@ -19,7 +19,8 @@ from companion.core.kit import Seat
 
 
 def test_the_other_seat_is_asked_about_a_draw(rig: WebRig) -> None:
-    south, north = rig.sit("south"), rig.sit("north")
+    south = rig.sit("south")
+    north = rig.sit("north")
     rig.start_game()
     south.post("/api/seat/south/draw", json={})
     for browser, path, words in (
@@ -37,7 +38,8 @@ def test_the_other_seat_is_asked_about_a_draw(rig: WebRig) -> None:
 
 
 def test_the_short_address_joins_and_leads_back(rig: WebRig) -> None:
-    phone, other_phone = rig.browser(), rig.browser()
+    phone = rig.browser()
+    other_phone = rig.browser()
     for typed in ("/s", "/S", "/s/"):
         assert phone.get(typed).location == "/join/south"
     assert "Sit down" in page_text(phone, "/join/south")
@@ -76,7 +78,8 @@ def test_only_its_own_browser_acts_for_a_seat(rig: WebRig) -> None:
 
 
 def test_the_next_player_never_sees_the_sealed_order(rig: WebRig) -> None:
-    south, moment = rig.sit("south", "Mara"), rig.start_game()
+    south = rig.sit("south", "Mara")
+    moment = rig.start_game()
     south.post("/api/seat/south/hand-in", json={"moment": moment, "action": "RLI", "salt": "5a17"})
     south.post("/api/seat/south/leave", json={})
     next_player = rig.sit("south", "Eve")
@@ -91,7 +94,8 @@ def test_the_next_player_never_sees_the_sealed_order(rig: WebRig) -> None:
 
 def test_a_forged_cookie_opens_nothing(rig: WebRig) -> None:
     """Try invalid values, and valid cookies under another name: all are signed with one key."""
-    south, forger = rig.browser(), rig.browser()
+    south = rig.browser()
+    forger = rig.browser()
     south.post("/join/south", data={"name": "south"})
     rig.sit("north")
     valid = [rig.cookie(south, name) for name in ("names", "seat_south")]
@@ -143,7 +147,8 @@ def test_browsers_get_error_pages_and_programs_json(rig: WebRig) -> None:
 def test_an_unexpected_error_reveals_no_order(
     rig: WebRig, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    south, moment = rig.sit("south"), rig.start_game()
+    south = rig.sit("south")
+    moment = rig.start_game()
 
     def fail(*arguments: object) -> None:
         raise RuntimeError(arguments)
@@ -160,7 +165,9 @@ def test_an_unexpected_error_reveals_no_order(
 
 
 def test_a_sealed_order_is_sent_only_on_demand(rig: WebRig) -> None:
-    south, north, moment = rig.sit("south"), rig.sit("north"), rig.start_game()
+    south = rig.sit("south")
+    north = rig.sit("north")
+    moment = rig.start_game()
     south.post("/api/seat/south/hand-in", json={"moment": moment, "action": "UIS"})
     own_action = south.post("/api/seat/south/mine", json={}).json
     drawings = [order["drawing"] for order in own_action["orders"]]
@@ -172,7 +179,8 @@ def test_a_sealed_order_is_sent_only_on_demand(rig: WebRig) -> None:
 
 def test_a_plan_is_drawn_for_the_current_moment(rig: WebRig) -> None:
     """It draws where the orders entered so far lead. Other moments and sealed actions have none."""
-    south, moment = rig.sit("south"), rig.start_game()
+    south = rig.sit("south")
+    moment = rig.start_game()
 
     def plan(at_moment: str) -> Any:
         return south.post("/api/seat/south/plan", json={"moment": at_moment, "entered": "UR"})
@@ -208,7 +216,8 @@ def test_a_failed_page_offers_another_try(rig: WebRig, monkeypatch: pytest.Monke
     def time_out(*_: object, **__: object) -> None:
         raise TimeoutError
 
-    browser, accept = rig.browser(), {"Accept": "text/html"}
+    browser = rig.browser()
+    accept = {"Accept": "text/html"}
     for name in ("view", "take_seat"):
         monkeypatch.setattr(rig.table, name, time_out)
     page = browser.get("/watch?name=x", headers=accept).text
@@ -220,7 +229,8 @@ def test_a_failed_page_offers_another_try(rig: WebRig, monkeypatch: pytest.Monke
 
 
 def test_anybody_can_check_receipts(rig: WebRig) -> None:
-    seats, moment = {seat: rig.sit(seat) for seat in Seat}, rig.start_game()
+    seats = {seat: rig.sit(seat) for seat in Seat}
+    moment = rig.start_game()
 
     def hand_in(seat: Seat, action: str) -> Any:
         body = {"moment": moment, "action": action, "salt": SALT}
@@ -236,7 +246,8 @@ def test_anybody_can_check_receipts(rig: WebRig) -> None:
         assert (view["phase"], view["stage"], bool(view["opened"])) == ("stages", stage, stage == 2)
         body = {"moment": moment, "stage": stage, "force": True}
         seats[Seat.SOUTH].post("/api/seat/south/confirm", json=body)
-    opened, page = view_of(rig)["opened"], page_text(rig.browser(), "/watch")
+    opened = view_of(rig)["opened"]
+    page = page_text(rig.browser(), "/watch")
     assert len(opened) == 2
     for action in opened:
         text = f"{action['moment']} {action['seat']} {action['action']} {action['salt']}"

@@ -36,10 +36,10 @@ def create_hub_app(
 ) -> Flask:
     """Return the Flask application of a hub.
 
-    `actions` carries out what its pages request. `language` is that of the wall, or `auto` for the
-    browser's.
+    `actions` carries out what its pages request of the hub. `language` is the language of the wall,
+    or `auto` for that of the browser.
     """
-    # nobody has a seat at a hub, so no seat's cookie is valid
+    # a hub has no seats, so no cookie of a seat is valid
     auth = Auth(site, lambda _: None, clock)
     app = create_base_app(site, auth, room.now_s, lambda: language)
     streams: Streams = app.extensions["streams"]
@@ -80,7 +80,7 @@ class StatusRoutes(HubRouteGroup):
 
     @get("/clock")
     def clock(self) -> Response:
-        """Return the monotonic time in seconds that clocks on pages use."""
+        """Return the time in seconds on which the clocks of the pages run."""
         return jsonify(now_s=self._room.now_s())
 
     @get("/health")

@@ -24,7 +24,8 @@ from web.security.rate_limit import SHARED_BUCKET, GuessLimit, Rate, TokenBucket
 COOKIE = "card"
 # Rate limit of new cards for one address: eight at once, then eight an hour.
 NEW_CARD_RATE = Rate(8, 8 / 3600)
-# Rate limit of new cards for all addresses. Using up all of a hub's cards takes more than an hour.
+# Rate limit of new cards for all addresses together. At this rate it takes more than an hour until
+# a hub has no cards left.
 TOTAL_NEW_CARD_RATE = Rate(300, 1.0)
 # Maximum number of results on a card's page.
 MAX_RESULTS = 20
@@ -80,7 +81,7 @@ class CardPages(HubRouteGroup):
     def make(self) -> Any:
         """Make a card for the person at this browser. Raises `Stale` after too many cards."""
         address = address_group(request.remote_addr or "")
-        # in this order, an address over its own limit uses up nothing of the shared one
+        # the own limit comes first, so that an address above it uses up nothing of the shared one
         has_token = self._card_limit.take_token(address)
         if not has_token or not self._total_card_limit.take_token(SHARED_BUCKET):
             raise Stale(
@@ -119,10 +120,10 @@ class CardPages(HubRouteGroup):
 
     @post("/api/hub/card")
     def note_shown(self, code: ShortText, table: ShortText) -> Response:
-        """Note that a card was shown at a table, and return the card's identifier.
+        """Note that a card was shown at a table, and return the card's id.
 
-        `table` is the table's id in subjects. Raises `NotFound` unless the hub's owner has
-        admitted the table, and `Illegal` for a wrong code.
+        Tables call this. `table` is the table's id in the subjects of messages. Raises `NotFound`
+        unless the hub's owner has admitted the table, and `Illegal` for a wrong code.
         """
         admitted = [member.id for member in self._room.tables() if not member.is_waiting]
         if table not in admitted:
@@ -152,7 +153,7 @@ class CardPages(HubRouteGroup):
         card = self._cards.find_by_code(code)
         wrong = say("No player’s card has this code")
         too_often = say("Too many wrong codes: wait a minute, then look at the card")
-        # correct codes do not count as guesses, so a card may be shown as often as needed
+        # only wrong codes count as guesses, so that a card may be shown as often as needed
         self._guesses.require_right_guess(
             request.remote_addr or "", lambda: card is not None, wrong, too_often
         )
@@ -185,9 +186,10 @@ class CardPages(HubRouteGroup):
         return answer  # type: ignore[return-value]
 
     def _round_board(self, card: PlayerCard) -> dict[str, Any] | None:
-        """Return the template values of a player's board or bye in the current round, or None.
+        """Return what a player's card shows of the current round, as template values.
 
-        A board is one game of a round, at one table.
+        That is the player's board, which is one game at one table, or a bye. Return None if the
+        player is in no round now.
         """
         for tournament in self._tournaments.all():
             entrant = tournament.entrant_of(card.number)
@@ -207,7 +209,7 @@ class CardPages(HubRouteGroup):
     def _board_values(
         self, tournament: Tournament, board: MatchBoard, number: int
     ) -> dict[str, Any]:
-        """Return the template values of a board, as its player with this number sees it."""
+        """Return the template values of a board for one of its players, by the player's number."""
         opponent = board.north if board.south == number else board.south
         return {
             "tournament": tournament,

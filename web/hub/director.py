@@ -74,9 +74,9 @@ class DirectorPages(HubRouteGroup):
     # ---- inside ----
 
     def _carry_out(self, number: int, fields: Mapping[str, str]) -> None:
-        """Carry out the action `do` of a form on a tournament.
+        """Carry out on a tournament the action that the field `do` of a form names.
 
-        Raises a `CompanionError`, and `NotFound` for an unknown action.
+        Raises a `CompanionError` if it is not possible, and `NotFound` for an unknown action.
         """
         apply_action = partial(self._tournaments.apply_action, number)
         match fields.get("do", ""):
@@ -107,7 +107,7 @@ class DirectorPages(HubRouteGroup):
                 raise NotFound
 
     def _enter(self, number: int, typed: str) -> None:
-        """Enter the person with a card's number (`#12`), or a new person by name."""
+        """Enter the person whose card has the typed number (`#12`), or a new person by name."""
         if typed[:1] == "#":
             self._tournaments.enter(number, parse_whole_number(typed[1:]) or 0)
         else:
@@ -119,7 +119,7 @@ def _new_tournament(fields: Mapping[str, str]) -> Tournament:
 
     Raises `NotFound` for an unknown game, and `Malformed` for any other wrong field.
     """
-    # `GAME/2` is the third preset of a game
+    # the field has the game and the index of one of its presets: `scouts/2` is the third preset
     game, _, preset_text = fields.get("game", "").partition("/")
     if game not in GAMES:
         raise NotFound
@@ -157,7 +157,7 @@ def _place(fields: Mapping[str, str]) -> BoardPlace:
 
 
 def _parse_choice(kind: Any, text: str) -> Any:
-    """Return the member of an enumeration with this value. Raises `Malformed`."""
+    """Return the member of the enumeration `kind` with this value. Raises `Malformed`."""
     try:
         return kind(text)
     except ValueError:

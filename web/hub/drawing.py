@@ -1,7 +1,7 @@
 """Public views of tables as drawings and values for templates: boards, lanes, seats and clocks.
 
-Tables may have another version or send anything. What this program does not know is left out, and
-nothing raises.
+A table may run another version of the program, or send anything. So no function here raises for
+what a table has sent: what this hub does not know is left out.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ from web.rendering.board_picture import BoardPicture
 from web.rendering.cards import lanes_picture, lanes_sign
 from web.templating.phrases import PLAIN_SIDES
 
-# Number of cached drawings. More take memory, with fewer the boards of a large hub are redrawn.
+# Maximum number of cached drawings. With fewer, a large hub would draw unchanged boards again. More
+# would take more memory.
 _MAX_DRAWINGS = 512
 
 
@@ -41,20 +42,18 @@ class SeatSummary:
     name: str
     """Name of the player, empty if it is not known."""
     is_awaited: bool
-    """Whether its table waits for its action."""
+    """Whether the table waits for the seat's action."""
     has_sealed: bool
-    """Whether it has handed in an action that is not revealed yet."""
+    """Whether the seat has handed in an action that is not revealed yet."""
     result: str
-    """Its points at the end of the game, such as `½`. Empty before."""
+    """The seat's points at the end of the game, such as `½`. Empty before."""
     clock: Markup
-    """HTML attributes of its clock, empty without one."""
+    """HTML attributes of the seat's clock. Empty without a clock."""
 
 
 def find_kit(view: PublicView) -> Kit | None:
-    """Return the kit of a view's game, or None if this hub does not know the game or its
-    options.
-    """
-    # sorted JSON can be the key of a cache
+    """Return the kit of a view's game, or None if the game or its options are unknown here."""
+    # options cannot be the key of a cache, but their JSON can, if it is sorted
     return _kit(view.game, msgspec.json.encode(view.options, order="sorted")) if view.game else None
 
 
@@ -70,10 +69,10 @@ def _kit(game: str, options: bytes) -> Kit | None:
 def draw_board(view: PublicView, *, is_small: bool) -> Markup:
     """Draw the board or the lanes of a view in the current language.
 
-    Empty if this hub does not know the game or cannot draw what the table sent. A small drawing is
-    one without moves, and for a game of cards an icon of its lanes.
+    The drawing is empty if this hub does not know the game, or cannot draw what the table sent. A
+    small drawing has no moves, and for a game of cards is an icon of its lanes.
     """
-    # keep only what is drawn, so that a view in which only the clock differs hits the cache
+    # keep only what is drawn, so that views that differ only in a clock share a cached drawing
     visible = msgspec.structs.replace(
         PublicView(phase=view.phase),
         game=view.game,
@@ -88,7 +87,7 @@ def draw_board(view: PublicView, *, is_small: bool) -> Markup:
 
 @lru_cache(maxsize=_MAX_DRAWINGS)
 def _draw_encoded(encoded: bytes, is_small: bool, _language: str) -> Markup:
-    """Draw an encoded view. The language is only a part of the cache's key."""
+    """Draw an encoded view. `_language` is not read, but drawings are cached by it."""
     view = msgspec.json.decode(encoded, type=PublicView)
     kit = find_kit(view)
     if kit is None:
@@ -132,7 +131,7 @@ def _drawable_moves(kit: Kit, view: PublicView) -> Iterator[HandMove]:
 
 
 def side_of(view: PublicView, seat: Seat) -> Side:
-    """Return the side of a seat. Plain if there is no game or this hub does not know it."""
+    """Return the side of a seat in a view's game, or a plain side if the game is unknown here."""
     kit = find_kit(view)
     return kit.sides[seat] if kit else PLAIN_SIDES[seat]
 
@@ -145,11 +144,11 @@ def summarise_seats(latest: TimedRecord, names: Mapping[Seat, str]) -> tuple[Sea
         public_seat = view.seats.get(seat)
         clock = None
         if public_seat:
-            # the seat on turn has the clock of the turn unless it has its own
+            # a game has one clock for each seat, or one for the turn, which is of the seat on turn
             clock = public_seat.clock or (view.clock if public_seat.awaited else None)
         result = ""
         if view.phase is Phase.OVER and view.result:
-            # a single winner gets the point, otherwise both get half
+            # a single winner gets the point, and in a draw each side gets half of it
             won, lost = ("1", "0") if len(view.winners) == 1 else ("½", "½")
             result = won if seat in view.winners else lost
         seats.append(
@@ -169,7 +168,9 @@ def summarise_seats(latest: TimedRecord, names: Mapping[Seat, str]) -> tuple[Sea
 def clock_attributes(clock: PublicClock, latest: TimedRecord) -> Markup:
     """Return the HTML attributes by which `live.js` counts a clock down.
 
-    All times are in seconds, `data-due` is the hub's monotonic time at which it runs out.
+    `data-due` is the moment at which the clock runs out, in the hub's monotonic time, and empty for
+    a clock that stands. `data-left` is the time left and `data-time` the whole time. All are in
+    seconds.
     """
     due = f"{latest.accepted_at_s + clock.left_s:.3f}" if clock.runs else ""
     return Markup(f' data-due="{due}" data-left="{clock.left_s:.3f}" data-time="{clock.limit_s:g}"')

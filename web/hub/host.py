@@ -23,7 +23,7 @@ from web.security.codes import CODE_GUESS_RATE, JOIN_CODE_LENGTH
 from web.security.rate_limit import GuessLimit
 from web.server.sse import Audience
 
-# Public key of a user in NATS (NKey): `U`, then 55 characters of base 32.
+# Public key of a user in NATS (an NKey): `U`, then 55 characters of base 32.
 _PUBLIC_KEY = re.compile(r"U[A-Z2-7]{55}")
 # Name of a table that joins.
 TableName = Annotated[str, Meta(max_length=64)]
@@ -51,14 +51,14 @@ class JoinedTable(NamedTuple):
 
 
 class HubActions(Protocol):
-    """Actions of the hub that its pages offer. `table_id` is the id of a table in the subjects of
-    messages.
+    """Actions of the hub that its pages offer.
 
-    Every method raises a `CompanionError` on failure.
+    `table_id` is the id of a table in the subjects of messages. Every method raises a
+    `CompanionError` on failure.
     """
 
     def join(self, name: str, key: str) -> JoinedTable:
-        """Add a table."""
+        """Add a table with this name and public NKey, which waits to be admitted."""
 
     def remove(self, table_id: str) -> None:
         """Remove a table and its data."""
@@ -104,12 +104,13 @@ class TableJoinCode:
             self.renew()
 
     def join(self, typed_code: str, key: str, name: str, address: str) -> JoinedTable:
-        """Add a table that connects from an address. `key` is its public NKey.
+        """Add a table that sends this code from an address. `key` is the table's public NKey.
 
-        Raises `Illegal` for a wrong code and after too many, `Malformed` for a bad key, and what
-        `HubActions.join` raises.
+        Raises `Illegal` for a wrong code and after too many wrong codes, `Malformed` for a bad key,
+        and what `HubActions.join` raises.
         """
-        with self._join_lock:  # otherwise two tables could use one code
+        # one table after the other, because two tables at once could use the same code
+        with self._join_lock:
             self.renew_if_expired()
             self._guesses.require_right_guess(
                 address,
@@ -120,7 +121,7 @@ class TableJoinCode:
             if not _PUBLIC_KEY.fullmatch(key):
                 raise Malformed(say("The table’s key is not a public NKey"))
             joined = self._actions.join(" ".join(name.split()), key)
-            # each code works once only
+            # a code works only once
             self.renew()
         return joined
 
@@ -187,7 +188,7 @@ class HubHostPages(HubRouteGroup):
         name: TableName = "",
         version: ShortText = "",  # noqa: ARG002 - tables send it
     ) -> Response:
-        """Let a table join by the code on the hub's screen, and answer with what it needs.
+        """Let a table join by the code on the hub's screen. Return how it can connect.
 
         `key` is the table's public NKey. `version` has no effect yet. A wrong code and a bad key
         are refused.
@@ -218,7 +219,8 @@ class HubHostPages(HubRouteGroup):
     ) -> None:
         """Send settings, as typed on a table's own page, to the tables with these numbers.
 
-        No numbers stand for all tables. Raises `Illegal` if a chosen one is not connected.
+        Without numbers they are sent to all tables. Raises `Illegal` if a chosen table is not
+        connected.
         """
         now_s = self._room.now_s()
         chosen = [self._require_table(number) for number in numbers]

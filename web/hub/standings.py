@@ -17,7 +17,7 @@ from web.routes.route import attachment, form, get, host_only, host_page
 
 # Maximum number of results on the page.
 MAX_RESULTS = 100
-# Maximum number of results in the file, more than a hub ever has.
+# Maximum number of results in the file. A hub never has so many.
 MAX_EXPORTED_RESULTS = 1_000_000
 # Names of the columns of the file of results.
 COLUMNS = (
@@ -111,12 +111,16 @@ class StandingsPages(HubRouteGroup):
         )
 
     def _name(self, number: int | None) -> str:
-        # `str` makes the name English, whatever the browser's language
+        # The file is in English for everybody. `str` turns a sentence such as “Player 2” into its
+        # English text, so that it is not translated later.
         return "" if number is None else str(shown_name(self._cards.find(number), number))
 
 
 def _safe_cell(value: Any) -> Any:
-    """Return a value of the file, escaped if a spreadsheet would read it as a formula."""
+    """Return a value for the file, with a quote before it if a spreadsheet would run it.
+
+    A spreadsheet takes text that begins with one of these signs for a formula.
+    """
     if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")):
         return f"'{value}"
     return value

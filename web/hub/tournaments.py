@@ -1,7 +1,7 @@
 """Public pages of tournaments: pairings and standings, also for printing.
 
-A round consists of matches between two entrants, and a match of boards. A board is one game of two
-people at a table.
+A round consists of matches, a match of boards. A match is between two entrants, who are people or
+teams. A board is one game of two people at a table.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SYSTEM_WORDS = {
     PairingSystem.ROUND_ROBIN: say("Round robin"),
     PairingSystem.KNOCKOUT: say("Knock-out"),
 }
-# Results of boards as people write them, South first. Plus is a win by default.
+# Results of boards as people write them, South first. A plus is a win by default, without a game.
 VERDICT_WORDS = {
     BoardVerdict.SOUTH: "1 : 0",
     BoardVerdict.NORTH: "0 : 1",
@@ -45,7 +45,7 @@ class TournamentWords:
         self._room = room
 
     def person(self, number: int) -> str:
-        """Return somebody's name, or number if the name is not shown."""
+        """Return somebody's name, or words such as “Player 2” if the name is not public."""
         return shown_name(self._league.cards.find(number), number)
 
     def entrant(self, tournament: Tournament, number: int) -> str:
@@ -114,7 +114,7 @@ class TournamentPages(HubRouteGroup):
         return self._streams.stream_changes(self._room, lambda: self._draw(number, round_number))
 
     def _draw(self, number: int, requested_round: int) -> str:
-        """Draw a round of a tournament, or the last one if the requested one does not exist."""
+        """Draw a round of a tournament, or its last round if there is no such round."""
         tournament = self.require_tournament(number)
         last = len(tournament.rounds)
         round_number = requested_round if 1 <= requested_round <= last else last

@@ -510,7 +510,9 @@ def _draw_curved_arrow(start: complex, end: complex, normal: complex) -> str:
     # the head follows the direction in which the curve arrives
     ahead = unit_vector(end - control_2)
     # the line ends inside the head, so that the tip stays sharp
-    neck, left, right = end - 12 * ahead, end - (22 - 14j) * ahead, end - (22 + 14j) * ahead
+    neck = end - 12 * ahead
+    left = end - (22 - 14j) * ahead
+    right = end - (22 + 14j) * ahead
     curve = [xy(point, ".1f") for point in (start, control_1, control_2, neck)]
     triangle = [xy(point, ".1f") for point in (end, left, right)]
     path = "M{}C{} {} {}".format(*curve)

@@ -44,9 +44,16 @@ _MAX_FRAME_MS = 900
 # Duration of the last frame.
 _LAST_FRAME_MS = 4_000
 
-# Sizes of a frame: its width, the height of a board or of lanes, and of the head with the names.
-# `_film.html` has the positions.
-_WIDTH_PX, _BOARD_HEIGHT_PX, _LANES_HEIGHT_PX, _HEAD_HEIGHT_PX = 480, 520, 228, 44
+# Sizes in a frame. `_film.html` has the positions.
+#
+# Width of a frame.
+_WIDTH_PX = 480
+# Height of a board.
+_BOARD_HEIGHT_PX = 520
+# Height of the lanes of a game of cards.
+_LANES_HEIGHT_PX = 228
+# Height of the head with the players' names.
+_HEAD_HEIGHT_PX = 44
 # Margin above and below the board.
 _MARGIN_PX = 12
 # Font size of a name.

@@ -15,13 +15,17 @@ from companion.core.i18n import translate
 def xy(point: complex, number_format: str = "g") -> str:
     """Format a point for an SVG path, such as `12.5 -3`."""
     # adding 0 turns -0.0 into 0.0, which would be written as "-0"
-    x, y = point.real + 0, point.imag + 0
+    x = point.real + 0
+    y = point.imag + 0
     return f"{x:{number_format}} {y:{number_format}}"
 
 
 def box_attributes(corner: complex, size: complex) -> str:
     """Return the attributes of a rectangle by its upper left corner and its size."""
-    x, y, width, height = corner.real, corner.imag, size.real, size.imag
+    x = corner.real
+    y = corner.imag
+    width = size.real
+    height = size.imag
     return f'x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}"'
 
 

@@ -1,4 +1,4 @@
-"""The camera's pictures: the live one for the owner only, photographs of turns for everybody.
+"""The camera's pictures: the live picture for the owner, and photographs of turns for everybody.
 
 The live picture may show somebody's hand of cards, so no seat and no spectator receives it.
 """
@@ -52,7 +52,8 @@ class CameraReport:
 class CameraReports:
     """Makes reports on the camera. Thread-safe.
 
-    All viewers of a page share a report, because measuring the board takes long.
+    Measuring the board takes long. So a report is kept for `MEASURE_INTERVAL_S`, and all viewers of
+    a page share it.
     """
 
     def __init__(self, page_context: PageContext) -> None:
@@ -79,17 +80,17 @@ class CameraReports:
         with self._lock:
             now_s = self.page_context.clock.monotonic_s()
             if now_s - self._last_measured_at_s >= MEASURE_INTERVAL_S:
-                # if too much waits for the worker, the last measurement stays
+                # if too many requests wait for the worker already, keep the last report
                 with contextlib.suppress(ServiceUnavailable):
                     self._report = self._measure(self.board_eye, status.state, now_s)
             return self._report
 
     def _measure(self, board_eye: BoardEye, state: CameraState, now_s: float) -> CameraReport:
-        """Return a new report on a camera that works. `state` is that of the camera."""
+        """Return a new report on a camera that works. `state` is the state of the camera."""
         board = self.page_context.worker.run(board_eye.board)
         number = board_eye.latest_number()
         age_s = now_s - self._last_measured_at_s
-        # over a long time the mean says nothing about the present rate
+        # the rate is the mean since the last report, which says nothing if that was long ago
         is_recent = self._frame_number and age_s < 10 * MEASURE_INTERVAL_S
         frames_per_s = (number - self._frame_number) / age_s if is_recent else 0.0
         self._last_measured_at_s = now_s
@@ -103,7 +104,7 @@ def _judge_board(
 ) -> CameraReport:
     """Return a report on the reading of a board, without the number of pictures per second.
 
-    `advice` is what would help the camera, the most important first.
+    `advice` is what would help the camera, with the most important advice first.
     """
     if advice:
         return CameraReport(state, False, advice[0].why, advice[0].text, board)
@@ -132,12 +133,13 @@ class CameraPictures(TableRouteGroup):
 
     @get("/camera/frame.jpg", guard=host_only)
     def frame(self) -> Response:
-        """Return the last frame. Pages ask for one after the other while somebody looks.
+        """Return the last frame as JPEG. Pages request frames one by one while somebody looks.
 
-        Raises `NotFound` while the camera sends none.
+        Raises `NotFound` while the camera sends no frames.
         """
+        # the last frame would be an old one, which must not look like a live picture
         if self._table.progress().camera in (CameraState.TROUBLE, CameraState.NONE):
-            raise NotFound  # the last frame is an old one
+            raise NotFound
         return _jpeg(self._run_in_worker(self._newest_jpeg))
 
     def _newest_jpeg(self) -> bytes:
@@ -151,15 +153,15 @@ class CameraPictures(TableRouteGroup):
 
     @post("/api/camera/lock", guard=host_only)
     def lock(self, focus: bool | None = None, exposure: bool | None = None) -> None:
-        """Lock focus or exposure (true), make it automatic (false), or leave it as it is."""
+        """Lock focus or exposure (true), make it automatic (false), or leave it as it is (null)."""
         self._require_eye().link.lock(focus, exposure)
 
     @post("/api/camera/choose", guard=host_only)
     def choose(self, source: ShortText) -> None:
-        """Use another camera. Raises `NotFound` unless it is one of those that are available."""
+        """Use another camera. Raises `NotFound` for a camera that is not available."""
         if source not in [offer.source for offer in self._require_eye().cameras()]:
             raise NotFound
-        # this replaces an old phone as the camera
+        # if a phone was the camera, it is not any more
         if self.camera.phone:
             self.camera.phone.pairing.remove()
         self._require_eye().link.choose(source)

@@ -25,8 +25,8 @@ from web.server.sse import Audience
 
 # Address of the page.
 PAGE = "/host/health"
-# Interval in seconds between two examinations of the machine for an open page. Each runs commands
-# and takes up to some seconds.
+# Interval in seconds between two examinations of the machine for an open page. An examination runs
+# commands and takes up to some seconds.
 EXAMINATION_INTERVAL_S = 20.0
 # Age in seconds from which on a backup counts as missing.
 OLD_BACKUP_S = 60 * 86400.0
@@ -50,7 +50,7 @@ TOPIC_NAMES: Mapping[str, str] = {
     "wifi": say("Wi-Fi"),
     "versions": say("Versions"),
 }
-# The problem with each topic, as the owner would say it.
+# What is wrong when a topic has a problem, as the owner would say it.
 PROBLEM_SENTENCES: Mapping[str, str] = {
     "camera": say("The camera has a problem"),
     "pins": say("A pad has a problem"),
@@ -63,7 +63,8 @@ PROBLEM_SENTENCES: Mapping[str, str] = {
     "https": say("The certificate needs attention"),
     "wifi": say("The Wi-Fi is weak"),
 }
-# Text and address of the link to a solution, by topic. Others lead to the page's details.
+# Text and address of the link to a solution, by topic. For all other topics the link leads to the
+# details at the end of the page.
 SOLUTION_LINKS: Mapping[str, tuple[str, str]] = {
     "pins": (say("See the wiring"), f"{PAGE}#wiring"),
     "network": (say("Set up Wi-Fi"), "/settings#wifi"),
@@ -141,7 +142,7 @@ class HealthPages(TableRouteGroup):
 
         def draw() -> str:
             nonlocal findings, examined_at_s
-            # drawing happens every second, examining less often
+            # the page is drawn every second, but the machine is examined less often
             if time.monotonic() - examined_at_s > EXAMINATION_INTERVAL_S:
                 findings = self.health_source.run_checks()
                 examined_at_s = time.monotonic()
@@ -153,7 +154,7 @@ class HealthPages(TableRouteGroup):
     @get("/doctor")
     @get("/camera")
     def old_address(self) -> Response:
-        """Redirect from the pages that this one has replaced."""
+        """Redirect from the addresses of three pages that the page Health has replaced."""
         return make_response(redirect(PAGE))
 
     @get("/host/health/bundle.zip", guard=host_only)
@@ -170,7 +171,7 @@ class HealthPages(TableRouteGroup):
         board_eye = self.camera_reports.board_eye
         grades = list(Grade)
         details: dict[str, list[Finding]] = {}
-        # worst findings first, which also sorts topics by their worst finding
+        # the worst findings come first, and so do the topics that have them
         for finding in sorted(findings, key=lambda finding: -grades.index(finding.grade)):
             details.setdefault(finding.topic, []).append(finding)
         return {
@@ -189,13 +190,13 @@ class HealthPages(TableRouteGroup):
 
 
 def is_unreachable(findings: tuple[Finding, ...]) -> bool:
-    """Return whether phones have no network to reach this machine."""
+    """Return whether phones cannot reach this machine, because it has no network."""
     grades = [finding.grade for finding in findings if finding.topic == "network"]
     return bool(grades) and grades[0] is not Grade.OK
 
 
 def first_advice(findings: tuple[Finding, ...], report: CameraReport) -> FirstAdvice | None:
-    """Return the most urgent problem, or else the camera's advice, or None."""
+    """Return the most urgent problem with its solution, or else the camera's advice, or None."""
     for grade in PROBLEM_GRADES:
         for finding in findings:
             if finding.grade is grade:

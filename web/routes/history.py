@@ -1,6 +1,7 @@
-"""The pages of past games: list, replay, statistics, export, import and share pictures.
+"""The pages of past games: list, replay, statistics, files to download and upload, and films.
 
-A replay consists of scenes. Each is the board after a stage of a turn, and scene 0 is the start.
+A replay consists of scenes. A scene is the board after a stage of a turn, and scene 0 is the start
+of the game.
 """
 
 from __future__ import annotations
@@ -45,9 +46,9 @@ from web.routes.route import TableRouteGroup, attachment, form, get, host_only, 
 
 # Number of games per page of the list.
 GAMES_PER_PAGE = 50
-# Size that a form adds to its file.
+# Maximum size of what a form adds to the file that it uploads.
 _FORM_BYTES = 4096
-# How a game without a reason of its own has ended.
+# How a game has ended that has no reason of its own, by its ending.
 _ENDING_WORDS = {
     Ending.ON: say("Still on"),
     Ending.TIE: say("A draw"),
@@ -63,7 +64,7 @@ class HistoryPages(TableRouteGroup):
 
     name = "history"
     history: History
-    # The coach's judgements by turn and seat, of every replay that is in memory.
+    # The coach's judgements by turn and seat, for every replay that is in memory.
     _reviews: WeakKeyDictionary[Replay, dict[int, Mapping[Seat, Hint]]] = field(
         default_factory=WeakKeyDictionary
     )
@@ -92,7 +93,7 @@ class HistoryPages(TableRouteGroup):
 
     @get("/api/history")
     def api_games(self) -> GamesJson:
-        """Return one page of the list for programs, chosen by `page`."""
+        """Return one page of the list for programs. The query `page` is its number, from 1."""
         _, lines = self._page_of_games()
         return {"count": self.history.count(), "games": to_builtins(lines)}
 
@@ -103,8 +104,8 @@ class HistoryPages(TableRouteGroup):
 
     @form("/history", file="file", guard=host_only, form_page="games", endpoint="bring_in")
     def import_game(self) -> Any:
-        """Import a game from a file and show its replay, or on the list what is wrong with it."""
-        # a game's file is larger than the default limit
+        """Import a game from a file and show its replay. If it is wrong, the list says why."""
+        # the file of a game is larger than the default limit of a request
         request.max_content_length = request.max_form_memory_size = MAX_GAME_BYTES + _FORM_BYTES
         try:
             file = request.files.get("file")
@@ -131,9 +132,12 @@ class HistoryPages(TableRouteGroup):
 
     @get("/history/<int:number>")
     def game(self, number: int) -> str:
-        """Show the replay of a finished game at the scene `at`, or say why there is none."""
+        """Show the replay of a finished game at the scene of the query `at`.
+
+        A game without a replay has a page, too, which says why.
+        """
         line = self._require_line(number)
-        # from here on sentences have the players' names for the sides
+        # from here on, sentences call the sides by the names of the game's players
         set_language(current_language(), self._players_by_side(line))
         scene_values: dict[str, Any] = {"replay": None}
         if line.has_replay:
@@ -167,9 +171,9 @@ class HistoryPages(TableRouteGroup):
 
     @get("/history/<int:number>/turn/<int:turn>/better", endpoint="better")
     def review_turn(self, number: int, turn: int) -> str:
-        """Return the coach's judgement of a turn of a finished game as a fragment.
+        """Return the coach's judgement of both seats' actions in a turn, as a fragment.
 
-        Raises `NotFound` without a coach, and for a turn that is not worth it.
+        Raises `NotFound` without a coach, and for a turn that is not worth a review.
         """
         replay = self._replay(number)
         coach = self._features.coach
@@ -178,7 +182,7 @@ class HistoryPages(TableRouteGroup):
         reviews = self._reviews.setdefault(replay, {})
         if turn not in reviews:
             views_and_actions = {seat: replay.known_to(turn, seat) for seat in SEATS}
-            # a seat that did nothing in this turn is not judged
+            # a seat that did nothing in this turn has no view and action, and is not judged
             reviews[turn] = {
                 seat: coach.review(*view_and_action, replay.spell_action)
                 for seat, view_and_action in views_and_actions.items()
@@ -189,7 +193,7 @@ class HistoryPages(TableRouteGroup):
     def _has_review(self, replay: Replay, scene_index: int, turn: int) -> bool:
         """Return whether a scene is the end of a turn that the coach can judge.
 
-        `turn` is that of the scene, 0 before the first one.
+        `turn` is the number of the scene's turn in the replay, or 0 before the first turn.
         """
         if self._features.coach is None or not turn:
             return False
@@ -214,22 +218,21 @@ class HistoryPages(TableRouteGroup):
     def _replay(self, number: int) -> Replay:
         """Return the replay of a game.
 
-        Raises `NotFound`, `Illegal` if the game is not over, and `Malformed` if it cannot be read.
-        From here on sentences have the names of its players.
+        From then on, sentences of this answer call the sides by the names of the game's players.
+        Raises `NotFound` for an unknown game, `Illegal` if the game is not over, and `Malformed` if
+        it cannot be read.
         """
         replay = self.history.replay(self._require_line(number).number)
         set_language(current_language(), self._players_by_side(replay.line))
         return replay
 
     def _players_by_side(self, line: GameLine) -> Mapping[str, str]:
-        """Return the name of the last player of each side, by the name of the side."""
+        """Return the name of each side's last player, by the name of the side."""
         last = {seat: player.name for seat, player in line.last_players.items()}
         return player_names_by_side(self._games.get(line.game), last)
 
     def _result_words(self, line: GameLine) -> str:
-        """Return how a game has ended, in the language of the request and with the names of its
-        players.
-        """
+        """Return how a game has ended, with its players' names, in the language of the request."""
         with side_names(self._players_by_side(line)):
             return translate(line.reason or _ENDING_WORDS.get(line.ending, ""))
 

@@ -52,8 +52,8 @@ class HubRoutes(TableRouteGroup):
     ) -> None:
         """Join a hub by its address and the code on its screen.
 
-        With `names` it receives people's names. `ca` is a file on this machine with the
-        certificate of the authority that signed the hub's.
+        With `names` the hub receives the players' names. `ca` is the path of a file on this
+        machine: the certificate of the authority that has signed the hub's own.
         """
         self.hub.join(address.strip(), code, names, ca)
 
@@ -79,14 +79,14 @@ class HubRoutes(TableRouteGroup):
 
     @form(f"/seat/{SEAT_PART}/card", form_page="card_page")
     def show_card(self, seat: str, code: str) -> Any:
-        """Use the card in the page's form. An empty code removes it."""
+        """Use the player's card with the code in the form. An empty code removes the card."""
         this_seat = Seat(seat)
         self.hub.show_card(this_seat, code.strip()[:64], self._require_sitting(this_seat))
         return redirect(self._return_path(this_seat), 303)
 
     @seat_post("begin-round", seat_holder)
     def begin_round(self, seat: Seat) -> None:
-        """Start the game of the tournament's round."""
+        """Start the game that the current round of a tournament has for this table."""
         self._table.begin_round()
 
     # ---- one game at two tables ----
@@ -113,7 +113,7 @@ class HubRoutes(TableRouteGroup):
     def offer(self, game: ShortText, seat: Seat, name: PlayerName = "") -> OfferedGame:
         """Offer a game for two tables. This table plays `seat`, and the other table sees `name`.
 
-        Its options are those with which the game was last started here, or else its own.
+        The game has the options with which it was last started here, or else its defaults.
         """
         name = " ".join(name.split())
         return {"code": self.hub.pairs.offer(game, dict(self._options_of(game)), seat, name)}
@@ -145,5 +145,5 @@ class HubRoutes(TableRouteGroup):
         return f"/seat/{seat}" if self._auth.has_seat(seat) else "/host"
 
     def _options_of(self, game: str) -> Mapping[str, Any]:
-        """Return the options with which the game was last started here, or else its own."""
+        """Return the options with which a game was last started here. Empty for its defaults."""
         return self._table.last_choices.options(game) or {}

@@ -25,9 +25,11 @@ FRAMING_POLICY = (
 class JoinPages(TableRouteGroup):
     """The pages under `/join` and `/try`, and the short addresses of the seats.
 
-    `/try` plays a trial game at the table screen itself, against the machine. Whoever takes a seat
-    gets its nonce, a random text that is valid until the seat is freed. The seat's cookie carries
-    it, so it proves who sits there.
+    Whoever takes a seat gets its nonce, a random text that is valid until the seat is freed. The
+    cookie of the seat carries the nonce, and so proves who sits there.
+
+    A trial (`/try`) is a game against the machine, played by one person at the table screen itself.
+    Its window (`/here`) shows the table screen and the page of the person's seat side by side.
     """
 
     name = "joining"
@@ -43,7 +45,7 @@ class JoinPages(TableRouteGroup):
         """Ask for a name, then take the seat and show its page.
 
         A wrong name or join code shows the form again. A browser that has the seat already is
-        redirected to its page, and one that comes too late learns that it is occupied (409).
+        redirected to the seat's page. If somebody else has the seat, the answer says so (409).
         """
         this_seat = Seat(seat)
         if self._auth.has_seat(this_seat):
@@ -59,7 +61,7 @@ class JoinPages(TableRouteGroup):
             self.page_context.require_join_code(code)
             nonce = self._table.take_seat(this_seat, name)
         except (Malformed, Illegal) as error:
-            # only name and code can be corrected on this page
+            # the form can be corrected only if its name or its code was wrong
             if isinstance(error, Illegal) and error.reason is not Refusal.JOIN_CODE:
                 raise
             return self._page("join_seat.html", seat=this_seat, error=error), status_of(error)
@@ -75,10 +77,11 @@ class JoinPages(TableRouteGroup):
 
     @form("/try", endpoint="try_it")
     def begin_trial(self, lesson: str, code: str) -> Any:
-        """Sit down at this very screen against the machine, and start the lesson of a game.
+        """Begin a trial: sit down at this very screen, against the machine.
 
-        `lesson` is the game, or empty for no lesson. While anybody sits at the table, this only
-        leads back. Without the join code the page for joining asks for it.
+        `lesson` is the game whose lesson is started, or empty for a trial without a lesson. If
+        somebody sits at the table already, this only leads back to the table screen. If the join
+        code is needed and `code` is wrong, the page for joining asks for it.
         """
         back = _table_screen_path()
         if self._auth.own_seats():
@@ -90,7 +93,7 @@ class JoinPages(TableRouteGroup):
             self.page_context.require_join_code(code)
             nonce = self._table.take_seat(left, "")
         except Illegal:
-            # the page of the seat shows the reason
+            # the form for joining asks for the code, or says why the seat cannot be taken
             return redirect(f"/join/{left}", 303)
         if self._features.opponents:
             self._table.machines.seat_machine(right, self._features.opponents[0].name)
@@ -120,7 +123,10 @@ class JoinPages(TableRouteGroup):
         return answer
 
     def _leave_game(self) -> None:
-        """Return to the lobby, or end a game in which nobody else plays. Another game goes on."""
+        """Return to the lobby between games, or end a game in which no other person plays.
+
+        A game against another person goes on.
+        """
         if not self.page_context.is_game_on:
             self._table.return_to_lobby()
             return
@@ -146,9 +152,9 @@ class JoinPages(TableRouteGroup):
 
     @form(f"/join/{SEAT_PART}/move", endpoint="move")
     def move_to_phone(self, seat: str, code: str) -> Any:
-        """Take over, with this phone, a seat that its pad has released for that.
+        """Take over a seat with this phone, after its player has released it at the seat's pad.
 
-        Otherwise, and for a wrong join code, say that the seat is occupied, and why.
+        If nobody has released the seat, or the join code is wrong, say why it cannot be taken.
         """
         this_seat = Seat(seat)
         if self._auth.has_seat(this_seat):
@@ -162,7 +168,7 @@ class JoinPages(TableRouteGroup):
 
     @get("/<any(S, s, N, n):letter>", strict_slashes=False)
     def short(self, letter: str) -> Any:
-        """Redirect from a short address to a seat."""
+        """Redirect from the short address of a seat to its page, or to the form for joining."""
         seat = Seat.SOUTH if letter in "Ss" else Seat.NORTH
         return redirect(f"/seat/{seat}" if self._auth.has_seat(seat) else f"/join/{seat}")
 
@@ -179,19 +185,20 @@ class JoinPages(TableRouteGroup):
     def _seats_from_left(self) -> tuple[Seat, ...]:
         """Return the seats in their order at the table screen, from the left.
 
-        `tip_south` is the edge to which the tip of the sign points for South.
+        The setting `tip_south` says on which side of the screen South sits: the tip of the screen's
+        sign points there when South has to act.
         """
         return SEATS if self._table.settings.tip_south == "left" else SEATS[::-1]
 
 
 def redirect_to_swapped_seat(auth: Auth) -> Response | None:
-    """Redirect to the other seat if the owner has swapped the sides. Return None otherwise."""
+    """Redirect to the other seat if the sides were swapped. Return None if they were not."""
     swapped = auth.swapped_seats()
     if not swapped:
         return None
     first_seat, _ = swapped[0]
     answer = make_response(redirect(f"/seat/{first_seat}"))
-    # delete all old cookies first, because a later deletion could remove a new one
+    # delete the cookies of both seats before any is set, because both seats may be swapped
     for seat, _ in swapped:
         auth.drop_seat_cookie(answer, seat.other)
     for seat, nonce in swapped:
@@ -204,7 +211,7 @@ def occupied_page(
 ) -> Response:
     """Return the page that says that a seat is occupied, and what can be done.
 
-    `error` is the reason why it cannot be taken.
+    `error` is the reason why this browser cannot take over the seat, if it has tried to.
     """
     page = render_template("taken.html", view=view, seat=seat, error=error)
     return make_response(page, status)
@@ -212,7 +219,8 @@ def occupied_page(
 
 def _table_screen_path() -> str:
     """Return the address of the table screen in the form that this browser uses."""
-    # query of the request itself, or of the page with the form: the whole one must be the name
+    # the query of the request itself, and that of the page whose form has sent it; a table screen
+    # is known by a query of only that name
     queries = (request.query_string.decode(), urlsplit(request.referrer or "").query)
     return next((f"/?{name}" for name in ("kiosk", "screen") if name in queries), "/")
 

@@ -1,7 +1,7 @@
 """The API's description: an OpenAPI 3.1 document generated from the declared routes.
 
-It depends on the features and cookie names of an installation and on the path of a proxy, but on no
-game. So it contains no secrets.
+The document depends on the features and cookie names of an installation, and on the path of a
+proxy. It does not depend on the game that is on, so it contains no secrets.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ from web.security.auth import Auth
 
 # Address of the description.
 PATH = "/api/openapi.json"
-# A parameter in the path: its converter, the allowed words, its name.
+# A parameter in a path, such as `<any(south, north):seat>`: its converter, what the converter
+# allows, and its name.
 _PARAMETER = re.compile(r"<(?:(\w+)(?:\(([^()]*)\))?:)?(\w+)>")
 # Start of a reference to the schema of a type.
 _SCHEMA_REF = "#/components/schemas/"
@@ -50,8 +51,9 @@ _GUARD_SCHEMES: Mapping[Guard | None, list[dict[str, list[str]]]] = {
     own_seat: _SEAT_SECURITY,
     seat_holder: _SEAT_SECURITY,
 }
-# Security schemes: where a request carries the key, under which name, and how a client gets it.
-# Cookie names are without the table's suffix. In all names here, host means the owner.
+# Ways in which a request proves who sends it, as OpenAPI describes them: where the proof is, its
+# name, and how a client gets it. The names of cookies lack the table's suffix, which `describe`
+# adds. In all names here, host means the owner.
 _SECURITY_SCHEMES = {
     "hostKey": {
         "in": "header",
@@ -100,9 +102,10 @@ class ApiDescription:
 
 @functools.cache
 def attribute_docstrings(kind: type) -> dict[str, str]:
-    """Return the docstring below each attribute of a class, which Python itself does not keep.
+    """Return the docstring below each attribute of a class, from its source.
 
-    Empty for a class that was made from a signature and so has no source.
+    Python itself does not keep these docstrings. Empty for a class without a source, which was made
+    from a method's signature.
     """
     try:
         (body,) = ast.parse(inspect.getsource(kind)).body
@@ -117,7 +120,10 @@ def attribute_docstrings(kind: type) -> dict[str, str]:
 
 
 def _find_classes(part: Any) -> set[type]:
-    """Return all classes with attributes in msgspec's type information, or in a part of it."""
+    """Return all classes with attributes that occur in msgspec's description of types.
+
+    `part` is the whole description or a part of it.
+    """
     if isinstance(part, (list, tuple)):
         return set().union(*map(_find_classes, part))
     if not isinstance(part, (msgspec.inspect.Type, msgspec.inspect.Field)):
@@ -217,7 +223,7 @@ def _describe_operation(route: Route) -> dict[str, Any]:
 
 
 def _describe_parameters(path: str) -> Iterator[dict[str, Any]]:
-    """Yield the parameters in a path: a number, a word from a list, or any text without a slash."""
+    """Yield the parameters in a path: numbers, words from a list, or texts without a slash."""
     for converter, words, name in sorted(
         _PARAMETER.findall(path), key=lambda parameter: parameter[2]
     ):

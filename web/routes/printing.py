@@ -26,7 +26,7 @@ _BOARD_SUFFIX = "-board"
 
 
 class KitChoice(NamedTuple):
-    """A choice of one of a game's options, and the kit that it leads to."""
+    """A choice for one of a game's options, and the kit of a game with that choice."""
 
     label: str
     kit: Kit
@@ -84,8 +84,9 @@ class KitPages(TableRouteGroup):
         return _pdf_answer(pdf, f"{name}-kit-{paper}-{language}{ink}")
 
     def _table_card(self, paper: str, language: str) -> Response:
-        """Return the table card with the addresses for phones, and with the Wi-Fi if it may be
-        shown.
+        """Return the table card, which has the addresses for phones.
+
+        It also has the Wi-Fi, if the requester may see that.
         """
         urls = self.page_context.join_urls()
         wifi = self._features.equipment.wifi() if self._may_show_wifi() else None
@@ -93,16 +94,16 @@ class KitPages(TableRouteGroup):
         return _pdf_answer(card, f"table-card-{paper}-{language}")
 
     def _may_show_wifi(self) -> bool:
-        """Return whether the requester is the owner, or at the machine's own screen."""
+        """Return whether the requester, as the owner or at the own screen, may see the Wi-Fi."""
         return is_own_screen() or self._auth.is_host()
 
     def _offer(self, game: Game[Any, Any], paper: str, language: str) -> dict[str, Any]:
-        """Return the template values for one game: its sheets, and those that options change."""
+        """Return the template values for one game: its sheets, and sheets for other options."""
         # every board that can be chosen
         boards: list[KitChoice] = []
-        # option whose value may be a map that somebody has drawn
+        # the option whose value may be a map that somebody has drawn
         map_option = None
-        # queries for kits that have other sheets, but the usual board
+        # queries for kits with the usual board, but other sheets
         other_kits: list[str] = []
         usual_kit = _kit(game, {})
         for row in game.option_rows:
@@ -130,9 +131,10 @@ def _kit(game: Game[Any, Any], options: Mapping[str, Any]) -> Kit:
 
 
 def _parse_options(query: Mapping[str, str], game: Game[Any, Any]) -> dict[str, Any]:
-    """Return the options in a query: each is the index of a choice, or a text of one's own.
+    """Return the options of a game in a query.
 
-    Raises `Malformed` for any other value.
+    A value in the query is the index of a choice, or for some options a text such as a map. Raises
+    `Malformed` for any other value.
     """
     options: dict[str, Any] = {}
     for row in game.option_rows:
@@ -141,7 +143,7 @@ def _parse_options(query: Mapping[str, str], game: Game[Any, Any]) -> dict[str, 
         if number is not None and number < len(row.choices):
             _, options[row.name] = row.choices[number]
         elif text and row.free_text:
-            # browsers end lines with CRLF
+            # browsers end the lines of a text with CRLF
             options[row.name] = text.replace("\r\n", "\n").strip("\n")
         elif text:
             raise Malformed(

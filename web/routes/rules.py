@@ -48,7 +48,7 @@ class RulesPages(TableRouteGroup):
 
     @seat_post("help")
     def help(self, seat: Seat, moment: ShortText, entered: ShortText) -> HelpJson:
-        """Return a seat's options after the orders entered so far, as a fragment of its page.
+        """Return what a seat can do after the orders entered so far, as a fragment of its page.
 
         Raises `Illegal` while no game is on.
         """
@@ -80,7 +80,7 @@ class RulesPages(TableRouteGroup):
 def figure(example: Illustration) -> Markup:
     """Draw an example of the rules, empty for a game of cards.
 
-    The drawing has no ids, because a page has several.
+    The drawing has no ids, because a page has several drawings and an id may occur only once.
     """
     if example.kit.deck:
         return Markup()

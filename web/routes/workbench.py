@@ -1,6 +1,4 @@
-"""The workbench of the simulation: a rendered table with pieces to drag, and a panel with keys to
-press.
-"""
+"""The workbench of the simulation: a rendered table with pieces to drag, and a panel to press."""
 
 from __future__ import annotations
 
@@ -31,9 +29,10 @@ from web.routes.api.body import ShortText
 from web.routes.route import TableRouteGroup, get, post
 from web.server.sse import Audience, format_event
 
-# Polling interval of the buzzer in seconds, as long as the shortest tone.
+# Interval in seconds between two looks at the buzzer. It is as long as the shortest tone, so that
+# the page misses none.
 POLL_INTERVAL_S = 0.02
-# Interval in seconds between two checks for changes of the table and its pieces.
+# Interval in seconds between two looks at the table and its pieces.
 WORLD_INTERVAL_S = 0.2
 
 # A coordinate in the camera's picture, in pixels.
@@ -46,7 +45,7 @@ class WorkbenchPages(TableRouteGroup):
 
     name = "bench"
     workbench: SimulationFeature
-    # The square under the hand.
+    # The square over which a simulated hand is held, None without a hand.
     _hand: Square | None = None
 
     # ---- looking ----
@@ -74,7 +73,7 @@ class WorkbenchPages(TableRouteGroup):
 
     @get("/workbench/live")
     def live(self) -> Response:
-        """Stream the fragment, the world (`event: world`) and the panel (`event: panel`)."""
+        """Stream fragment, rendered table (`event: world`) and panel (`event: panel`)."""
         sent_version = -1
         sent_frame = 0
         sent_panel: dict[str, Any] = {}
@@ -123,7 +122,7 @@ class WorkbenchPages(TableRouteGroup):
         board = {name: [round(x), round(y)] for name, (x, y) in centres.items()}
         hand = str(self._hand) if self._hand else None
         scene = {"size": world.size_px(), "pieces": pieces, "squares": board, "hand": hand}
-        # scenes are compared by their checksum
+        # pages compare scenes by their checksum
         return build_answer(WorldJson, **scene, frame=zlib.crc32(json.dumps(scene).encode()))
 
     # ---- hands ----
@@ -165,7 +164,7 @@ class WorkbenchPages(TableRouteGroup):
 
     @post("/workbench/tiles")
     def tiles(self, seat: Seat, letters: ShortText) -> None:
-        """Lay order tiles behind a seat's wall, from left to right. No answer reveals them."""
+        """Lay order tiles behind a seat's wall, from left to right. No answer shows them."""
         self.workbench.world.lay_tiles(seat, letters.upper())
 
     @post("/workbench/press")

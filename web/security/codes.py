@@ -1,7 +1,7 @@
-"""Codes that people type or scan: the join code for sitting down, and the pairing code for a phone
-camera.
+"""Codes that people type or scan: the join code for a seat, and the pairing code for a camera.
 
-A join code is needed where strangers share the network.
+A join code is needed where strangers are on the same network. A pairing code makes an old phone the
+camera of the table.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from companion.table.table import Table
 from web.security.rate_limit import GuessLimit, Rate
 
 log = logging.getLogger(__name__)
-# Letters and digits of a join code. People read it from a screen and type it.
+# Number of letters and digits of a join code. It is short, because people type it.
 JOIN_CODE_LENGTH = 6
 # Rate limit for wrong codes per address: five at once, then one a minute.
 CODE_GUESS_RATE = Rate(5, 1 / 60)
-# Letters and digits of a pairing code, which is scanned.
+# Number of letters and digits of a pairing code. It may be longer, because phones scan it.
 PAIRING_CODE_LENGTH = 8
-# Letters and digits of a phone's token, by which its cookie identifies it.
+# Number of letters and digits of the token that identifies a phone by its cookie.
 TOKEN_LENGTH = 16
 # Seconds for which a pairing code is valid.
 PAIRING_CODE_S = 600.0
@@ -50,10 +50,10 @@ class JoinCode:
         self._code = new_code(JOIN_CODE_LENGTH)
 
     def current(self) -> str:
-        """Return the code without separators."""
+        """Return the code without separators, renewed if a game has started or a seat was freed."""
         with self._lock:
             game, nonces = self._game_and_nonces()
-            # each sitting has its own nonce, which is gone once the seat is freed
+            # each sitting at a seat has a nonce of its own, which is gone once the seat is freed
             has_somebody_left = not self._nonces <= nonces
             if game != self._game or has_somebody_left:
                 self._code = new_code(JOIN_CODE_LENGTH)
@@ -62,9 +62,9 @@ class JoinCode:
             return self._code
 
     def require(self, typed: str, address: str) -> None:
-        """Raise `Illegal` unless this is the code, in any spelling that people type.
+        """Raise `Illegal` unless the typed text is the code, in any spelling that people type.
 
-        Also raises it after too many wrong codes from the address.
+        Also raise it after too many wrong codes from the address.
         """
         code = normalise_code(typed)
         if not code:
@@ -93,8 +93,8 @@ class _PairingFile(msgspec.Struct, forbid_unknown_fields=True):
 class PhonePairing:
     """The one phone that is paired as the camera. Thread-safe.
 
-    The owner's page shows a code. The phone that sends it gets a token for its cookie. The
-    file at `path` has the token too, so that the phone is still paired after a restart.
+    The owner's page shows a code. The phone that sends this code gets a token for its cookie. The
+    file at `path` keeps the token, so that the phone is still paired after a restart.
     """
 
     def __init__(self, path: Path, now_s: Callable[[], float]) -> None:
@@ -118,7 +118,8 @@ class PhonePairing:
     def pair(self, typed: str, address: str) -> str:
         """Make a phone the camera instead of any other, and return its token.
 
-        Raises `Illegal` for a wrong or expired code, and after too many of them from the address.
+        Raises `Illegal` for a wrong or expired code, and after too many such codes from the
+        address.
         """
         with self._lock:
             self._guesses.require_right_guess(
@@ -139,7 +140,7 @@ class PhonePairing:
 
     def is_camera(self, token: str) -> bool:
         """Return whether the phone with this token is the camera."""
-        # read once, because another thread may pair a phone meanwhile
+        # read the token once, because another thread may replace it between two readings
         current = self.token
         return bool(current) and hmac.compare_digest(token.encode(), current.encode())
 

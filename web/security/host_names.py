@@ -1,7 +1,8 @@
 """Check of the host names under which pages are requested.
 
-An unknown name may belong to another site, whose owner lets it point at this machine. Browsers then
-take the table's pages for pages of that site, whose scripts could read them (DNS rebinding).
+Somebody may own another name and let it point at this machine. Browsers would then take the table's
+pages for pages of that name's site, and the scripts of that site could read them (DNS rebinding).
+So pages are served only under names that this machine is known to have.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ _HOST = re.compile(
 MAX_NAME_LENGTH = 254
 # Largest number of a TCP port.
 MAX_PORT = 65535
-# Maximum length of a header: a name with a port, and some more for an address with a zone.
+# Maximum length of a header: for the longest name with a port, and some more for an address with a
+# zone.
 _MAX_HEADER_LENGTH = 300
 
 
@@ -36,9 +38,9 @@ def parse_host(header: str) -> str:
     """Return the name or address in a `Host` header, without port and brackets.
 
     Empty for an invalid header. The syntax is that of RFC 9110, 7.2, and RFC 3986, 3.2.2, but
-    stricter: the port is not empty, only a zone may be percent-encoded, and a name whose last label
-    is a number must be an address, as in browsers. Two headers arrive joined by a comma, which is
-    invalid in a name.
+    stricter: the port must not be empty, only a zone may be percent-encoded, and a name whose last
+    label is a number must be an address, as in browsers. A request with two such headers is
+    refused, too: they arrive joined by a comma, which no name may have.
 
     >>> [parse_host(header) for header in ("Table.local:8080", "192.0.2.7", "[fe80::1]:80", "a.")]
     ['Table.local', '192.0.2.7', 'fe80::1', 'a.']
@@ -52,7 +54,7 @@ def parse_host(header: str) -> str:
     if match["ipv6"]:
         return match["ipv6"] if _is_address(match["ipv6"], 6) else ""
     name = match["name"]
-    # without the dot that may end a full name
+    # a full name may end in a dot
     last_label = name.removesuffix(".").rpartition(".")[2].lower()
     is_number = last_label.isdecimal() or last_label.startswith("0x")
     if len(name) > MAX_NAME_LENGTH or (is_number and not _is_address(name, 4)):
@@ -72,9 +74,9 @@ class UnknownName(CompanionError, ValueError):
 
 
 class MachineNames:
-    """The names of this machine: configured ones, its host name, and those of its own Wi-Fi.
+    """The names of this machine: configured ones, its host name, and those in its own Wi-Fi.
 
-    Numeric addresses are always accepted, because nobody can let them point elsewhere.
+    Numeric addresses are always known, because they are no names that somebody else may own.
     """
 
     def __init__(self, names: Iterable[str]) -> None:
@@ -95,7 +97,7 @@ class MachineNames:
 
 
 def _current_names() -> tuple[str, ...]:
-    """Return the current names of this machine, with and without `.local` of mDNS."""
+    """Return the names that this machine has now. `.local` is the ending of names in mDNS."""
     full = _normalise_name(socket.gethostname())
     short = full.partition(".")[0]
     return ("localhost", full, short, f"{short}.local") if short else ("localhost",)

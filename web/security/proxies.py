@@ -1,7 +1,8 @@
-"""Finding the client of a request behind a proxy. Forwarded headers count only from configured
-proxies.
+"""Finding the client of a request behind a proxy.
 
-A request through any proxy never counts as one from the machine's own screen.
+A proxy reports its client in headers, which anybody could forge. So these headers count only if
+they come from a proxy that the settings name. A request through any proxy never counts as one from
+the machine's own screen.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from flask import Flask
 from companion.core.config import is_page_path
 from web.security.rate_limit import OWN_ADDRESSES, parse_address, plain_address
 
-# Stands for a client behind a proxy that does not report its address, or a false one.
+# Stands for a client whose proxy reports no address, or an invalid one.
 UNKNOWN_ADDRESS = "0.0.0.0"
 # Headers in WSGI spelling, of which every proxy adds at least one.
 PROXY_HEADERS = frozenset(
@@ -31,7 +32,7 @@ PROXY_HEADERS = frozenset(
 
 
 class RequestClient(NamedTuple):
-    """The client of a request. What no proxy has reported is empty."""
+    """The client of a request. A field that no proxy has reported is empty."""
 
     address: str
     scheme: str = ""
@@ -57,17 +58,18 @@ class Proxies:
         self._networks = tuple(ipaddress.ip_network(address, strict=False) for address in addresses)
 
     def find_client(self, address: str, environ: Mapping[str, Any]) -> RequestClient:
-        """Return who sends a request: the peer at `address`, or if that is a proxy, its client.
+        """Return the client of a request: whoever connects from `address`, or a proxy's client.
 
-        `environ` is the WSGI environment of the request.
+        `environ` is the WSGI environment of the request, which has the proxy's headers.
         """
         if not self._networks or not self._is_proxy(address):
-            # a proxy on this machine may not be configured, but it forwards requests of others
+            # a request from this machine with a proxy's headers is somebody else's, even if the
+            # settings do not name that proxy
             is_forwarded = address in OWN_ADDRESSES and not PROXY_HEADERS.isdisjoint(environ)
             return RequestClient(UNKNOWN_ADDRESS if is_forwarded else address)
         scheme = _last_value(environ.get("HTTP_X_FORWARDED_PROTO", "")).lower()
         host = _last_value(environ.get("HTTP_X_FORWARDED_HOST", ""))
-        # Home Assistant has a header of its own, Traefik and Caddy use the other one
+        # the first header is that of Home Assistant, the second that of Traefik and Caddy
         prefix = environ.get("HTTP_X_INGRESS_PATH") or environ.get("HTTP_X_FORWARDED_PREFIX", "")
         path = _last_value(prefix).rstrip("/")
         return RequestClient(
@@ -78,10 +80,12 @@ class Proxies:
         )
 
     def _client_address(self, forwarded: str) -> str:
-        """Return the last address of a list that is not one of our proxies. Those before it may be
-        forged. `UNKNOWN_ADDRESS` if there is none, or if an invalid one comes first.
+        """Return the client in a list of forwarded addresses.
+
+        Each proxy appends the address from which it was called. So the client is the last address
+        in the list that is not one of our proxies, and addresses before it may be forged. Return
+        `UNKNOWN_ADDRESS` if there is no such address, or if an invalid one comes after it.
         """
-        # each proxy appends its own client, so the nearest proxy's is last
         for text in reversed(forwarded.split(",")):
             address = _parse_forwarded(text)
             if not address:
@@ -130,7 +134,7 @@ class ProxyMiddleware:
         sender = environ["REMOTE_ADDR"]
         client = self._proxies.find_client(sender, environ)
         environ["REMOTE_ADDR"] = environ["REMOTE_HOST"] = client.address
-        # this machine itself may connect without TLS
+        # programs on this machine may connect without TLS
         own_scheme = "http" if sender in OWN_ADDRESSES else self._scheme
         environ["wsgi.url_scheme"] = client.scheme or own_scheme
         if client.host:

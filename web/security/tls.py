@@ -1,15 +1,17 @@
-"""HTTPS with the table's own or the owner's certificate. One thread terminates TLS for the web
-server.
+"""HTTPS: one thread decrypts for the web server, which knows no TLS itself.
 
-The web server has no TLS, so an event loop of the standard library decrypts for it. For each
-connection there is a socket pair. The server gets one end at once, and the loop keeps the other
-(the inner end). The connection to the client is the outer end. The loop copies the data from one to
-the other. So a client that never starts a handshake is just an idle connection to the server.
+The thread runs an event loop of the standard library. For each connection to a client (the outer
+end) it makes a socket pair. The web server gets one end of the pair at once, and the loop keeps the
+other (the inner end). The loop decrypts what comes from the outer end and writes it to the inner
+end, and encrypts the other way round. So a client that never starts a handshake is just an idle
+connection to the web server.
+
 Programs on this machine may connect without TLS: the table screen in a kiosk, watchdogs, the
 command line. Other requests without TLS are redirected to `https`.
 
-Browsers allow the camera only on HTTPS pages. Without a certificate of the owner, the table makes
-its own. Phones do not trust that one and each shows a warning once.
+The owner may give the table a certificate. Without one the table makes its own, because browsers
+allow the camera only on HTTPS pages. Phones do not trust such a certificate, and each shows a
+warning once.
 """
 
 from __future__ import annotations
@@ -54,7 +56,7 @@ _PLAIN_REQUEST = re.compile(
     rb"(?:[^\r\n]+\r\n)*?(?i:host):[ \t]*(?P<host>[^\r\n]+?)[ \t]*\r\n"
 )
 
-# Both directions of one connection: what reads from it, and what writes to it.
+# Both directions of one connection: the reader and the writer.
 StreamPair = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
@@ -65,13 +67,13 @@ class BadCertificate(SystemTrouble):
 
 
 def certificate_context(certificate: str, key: str) -> ssl.SSLContext:
-    """Load a certificate and its key.
+    """Load a certificate and its key from these files.
 
     Raises `BadCertificate`, whose message names the file.
     """
     for path in (certificate, key):
         try:
-            # OpenSSL would read endlessly from a device or a pipe of this name
+            # try to read it first, because OpenSSL would read a device or a pipe without end
             read_file(path, MAX_TEXT_BYTES)
         except OSError as error:
             why = error.strerror or str(error)
@@ -114,9 +116,9 @@ class NoCertificate(SystemTrouble):
 def own_certificate(folder: Path, hosts: Iterable[str]) -> ssl.SSLContext:
     """Return the TLS context with the table's own certificate, which is made or renewed if needed.
 
-    `hosts` are the names and addresses that phones use. A certificate is not renewed when they
-    change, but only when it is old. Raises `NoCertificate` if none can be made, and
-    `BadCertificate` if the one in the folder is damaged.
+    `hosts` are the names and addresses that phones use. The certificate is renewed only when it is
+    old, and not when these change. Raises `NoCertificate` if no certificate can be made, and
+    `BadCertificate` if the certificate in the folder is damaged.
     """
     certificate = folder / "own-certificate.pem"
     key = folder / "own-key.pem"
@@ -128,7 +130,7 @@ def own_certificate(folder: Path, hosts: Iterable[str]) -> ssl.SSLContext:
 def _is_fresh(certificate: Path) -> bool:
     """Return whether the certificate exists and is recent.
 
-    One from the future was made while the clock was wrong.
+    A certificate from the future is not: it was made while the machine's clock was wrong.
     """
     try:
         age_s = time.time() - certificate.stat().st_mtime
@@ -214,7 +216,7 @@ class TlsTerminator:
         ends: list[StreamPair] = []
         try:
             async with asyncio.timeout(HANDSHAKE_TIMEOUT_S):
-                # the first byte of a handshake occurs in no plain request
+                # a handshake begins with a byte that begins no request without TLS
                 is_tls = await self._first_byte(outer_end) == _TLS_GREETING
                 ends.append(await self._open_streams(outer_end, self._context if is_tls else None))
                 if not is_tls and not is_local:
@@ -223,13 +225,13 @@ class TlsTerminator:
             ends.append(await asyncio.open_connection(sock=inner_end, limit=CHUNK_BYTES))
             await _relay(*ends)
         except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
-            # the phone hung up, was too slow (TimeoutError), speaks no supported TLS, or does not
-            # trust the certificate (both SSLError)
+            # The phone has hung up, or was too slow (TimeoutError). Or it speaks no supported TLS,
+            # or does not trust the certificate (both SSLError).
             pass
         finally:
             # abort without a TLS shutdown, which would wait for a phone that is gone
             for _, writer in ends:
-                # a TLS transport of Python 3.11 that was closed twice has no protocol any more
+                # in Python 3.11, a TLS transport that is closed twice raises this error
                 with contextlib.suppress(AttributeError):
                     writer.transport.abort()
             if not ends:
@@ -237,8 +239,9 @@ class TlsTerminator:
             inner_end.close()
 
     async def _first_byte(self, conn: socket.socket) -> bytes:
-        """Wait for the first byte and return it without consuming it. Empty if the connection ends
-        before.
+        """Wait for the first byte, and return it without taking it out of the connection.
+
+        Return an empty text if the connection ends before.
         """
         ready = self._loop.create_future()
         self._loop.add_reader(conn, _set_ready, ready)
@@ -270,7 +273,7 @@ def _set_ready(ready: asyncio.Future[None]) -> None:
 
 
 async def _send_to_https(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Redirect a request without TLS to its `https` address. Refuse it if there is none (400)."""
+    """Redirect a request without TLS to its `https` address, or refuse it if it has none (400)."""
     head = await reader.readuntil(b"\r\n\r\n")
     url = https_address(head)
     text = b"These pages come by https only.\n"
@@ -313,7 +316,7 @@ async def _relay(outer: StreamPair, inner: StreamPair) -> None:
         asyncio.ensure_future(_copy(inner_reader, outer_writer)),
     ]
     try:
-        # once one side has ended, nobody answers the other
+        # once one side has ended the connection, the other has nobody to talk to
         await asyncio.wait(copies, return_when=asyncio.FIRST_COMPLETED)
     finally:
         for copy in copies:

@@ -1,7 +1,8 @@
-"""The web server: plain waitress on a listener that limits connections, with one thread per stream.
+"""The web server: waitress, unchanged, on a listening socket that limits its connections.
 
-Waitress itself would wait forever for a client that sends one byte a second. So limits on time and
-size are enforced in the sockets from which it reads.
+Waitress has a pool of threads, with one for each possible stream and some for other requests. It
+would wait forever for a client that sends one byte a second. So the sockets that it gets from the
+listener enforce limits on time and size themselves.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ SPARE_THREADS = 16
 SPARE_CONNECTIONS = 16
 # Open files for everything except connections: the journal, cameras, pins.
 SPARE_FILES = 128
-# Timeout in seconds for the threads of the server when it is closed.
+# Timeout in seconds for the server's threads to end when it is closed.
 STOP_TIMEOUT_S = 5.0
 
 # ---- limits that waitress enforces ---------------------------------------------------------------
@@ -65,9 +66,9 @@ MAX_UNSENT_BYTES = 64 * 1024
 
 # ---- limits that `Connection` enforces on each request -------------------------------------------
 
-# Timeout in seconds for receiving a request. Larger requests get more time by `MIN_BYTES_PER_S`.
+# Timeout in seconds for receiving a request. Each byte adds some time, see `MIN_BYTES_PER_S`.
 REQUEST_TIMEOUT_S = 20.0
-# Minimum average speed of a long upload.
+# Minimum average speed of a long upload. A byte adds the time that it takes at this speed.
 MIN_BYTES_PER_S = 4096
 # Maximum size of a request that does not count as an upload: 32 KiB of headers and a page's form.
 MAX_SMALL_BYTES = 96 * 1024
@@ -91,8 +92,8 @@ class PortInUse(SystemTrouble):
 class Listener(socket.socket):
     """A listening socket that limits the number of connections per address.
 
-    An address of another machine may have at most `max_per_address`. Waitress calls `accept` in its
-    thread. With `tls` each connection is decrypted on its way to the web server.
+    An address of another machine may have at most `max_per_address` connections. With `tls` each
+    connection is decrypted on its way to the web server. Waitress calls `accept` in its thread.
     """
 
     def __init__(self, fileno: int, max_per_address: int, tls: TlsTerminator | None = None) -> None:
@@ -133,7 +134,8 @@ class Listener(socket.socket):
 class Connection(socket.socket):
     """An accepted connection, which limits the duration and size of the current request.
 
-    Waitress receives in its own thread, and sends from the threads of requests.
+    Raising an error from `recv` makes waitress close the connection. Waitress calls `recv` in its
+    own thread, and `send` in the threads of requests.
     """
 
     def __init__(self, fileno: int, listener: Listener, address: str) -> None:
@@ -146,10 +148,10 @@ class Connection(socket.socket):
         self._is_counted = True
 
     def recv(self, size: int, flags: int = 0) -> bytes:
-        """Receive bytes.
+        """Receive bytes of a request.
 
         Raises `ConnectionResetError` if the request takes too long, is one upload too many, or
-        begins with TLS.
+        begins with a TLS handshake.
         """
         data = super().recv(size, flags)
         now_s = time.monotonic()
@@ -166,7 +168,7 @@ class Connection(socket.socket):
         if self._unanswered_bytes > MAX_SMALL_BYTES:
             uploads = self._listener.uploads
             uploads.add(self)
-            # a copy, because answers in other threads remove their uploads
+            # count in a copy, because an answer in another thread may remove its upload meanwhile
             from_address = sum(upload.group == self.group for upload in tuple(uploads))
             if len(uploads) > MAX_UPLOADS or from_address > MAX_UPLOADS_PER_ADDRESS:
                 raise ConnectionResetError(errno.ECONNRESET, "Too much is being uploaded")
@@ -217,8 +219,8 @@ class Server(Closeable):
             channel_timeout=IDLE_TIMEOUT_S,
             cleanup_interval=IDLE_CHECK_INTERVAL_S,
             channel_request_lookahead=1,
-            # more than `max_connections`, because waitress also counts two sockets of its own, and
-            # the connections of this machine, which `Listener` does not limit
+            # Waitress also counts two sockets of its own and the connections from this machine,
+            # which `Listener` does not limit. So its limit is higher than `max_connections`.
             connection_limit=max_connections + SPARE_FILES,
             asyncore_use_poll=True,
             outbuf_high_watermark=MAX_UNREAD_BYTES,
@@ -227,8 +229,9 @@ class Server(Closeable):
             clear_untrusted_proxy_headers=False,
             ident=None,
         )
-        # connections inherit the listener's options. Waitress would set its own on each one, which
-        # fails with TLS: there a connection is one end of a socket pair, and takes no TCP options
+        # Waitress would set options on each connection. That fails with TLS, where a connection is
+        # one end of a socket pair, which takes no TCP options. It is not needed either, because
+        # connections inherit the listener's options.
         self._waitress.adj.socket_options = []
         self._thread: threading.Thread | None = None
         self._is_open = True
@@ -245,13 +248,13 @@ class Server(Closeable):
         if not self._is_open:
             return
         self._is_open = False
-        # streams first, because each occupies a thread that is waited for below
+        # streams come first, because each occupies one of the threads that have to end
         self._streams.close()
         dispatcher = self._waitress.task_dispatcher
-        # first let the threads finish, then free those that cannot, and wait again
+        # wait until the threads have finished their answers, but not for threads that are stuck
         dispatcher.shutdown(cancel_pending=True, timeout=STOP_TIMEOUT_S / 2)
         if self._thread is not None:
-            # frees threads that write to clients that do not read
+            # a thread is stuck if its client does not read: closing the connection frees it
             self._run_in_server_thread(self._close_connections)
             dispatcher.shutdown(timeout=STOP_TIMEOUT_S)
             self._run_in_server_thread(partial(wasyncore.close_all, self._sockets))
@@ -296,20 +299,22 @@ def open_server(
 ) -> Server:
     """Open a port for an application, and return its server, which the caller starts.
 
-    Port 0 means any free port. With `tls` it serves HTTPS. `proxies` are the addresses of trusted
-    proxies, and `path` is the path under which they serve the pages. Without streams fewer threads
-    and connections suffice. Raises `PortInUse`.
+    Port 0 means any free port. With `tls` the server speaks HTTPS. `proxies` are the addresses of
+    trusted proxies, and `path` is the path under which they serve the pages. `has_streams` is
+    whether the application has streams, for which the server needs more threads and connections.
+    Raises `PortInUse`.
     """
-    # waitress warns whenever a request has to wait for a thread
+    # keep waitress from warning whenever a request has to wait for a thread
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)
     port_socket = _open_port(host, port)
     streams: Streams = app.extensions["streams"]
     max_streams = streams.max_spectators + sum(RESERVED_PLACES.values()) if has_streams else 0
     max_per_address = max_streams + SPARE_CONNECTIONS
-    # one address alone cannot take all connections
+    # four times as many in all, so that one address alone cannot take all connections
     max_connections = max_per_address * 4
-    # with TLS each connection needs two more files for its socket pair. The spare files count
-    # twice: for all that is no connection, and for what waitress accepts beyond the maximum.
+    # With TLS each connection needs two more files, for its socket pair. The spare files count
+    # twice: once for everything that is no connection, and once for the connections that waitress
+    # accepts beyond `max_connections` (see `connection_limit`).
     _raise_file_limit(max_connections * (3 if tls else 1) + SPARE_FILES * 2)
     terminator = None
     if tls:
@@ -324,7 +329,8 @@ def open_server(
 def _open_port(host: str, port: int) -> socket.socket:
     """Listen on a port. Raises `PortInUse`.
 
-    Connections inherit the socket's options, which drop clients that have vanished.
+    Connections inherit the options of the listening socket. With these options the kernel drops
+    clients that have vanished.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:

@@ -1,7 +1,7 @@
 """The environment of templates: their functions and filters, and the cache of compiled ones.
 
-Functions and filters have the same names in templates as here, without the leading underscore. The
-only short name is the filter `t`, which translates.
+Functions and filters have the same names in templates as in Python, without a leading underscore.
+The only exception is the filter `t`, which translates.
 """
 
 from __future__ import annotations
@@ -61,11 +61,12 @@ from web.templating.phrases import (
     upper_first,
 )
 
-# Cache of the latest boards: everything on which a drawing depends, and the drawing.
+# Cache of the latest boards. Each entry has everything on which a drawing depends, and the drawing.
 #
 # Twelve are enough for four kinds of pages (two seats, table screen, spectators) in three
-# languages. With fewer, a board that several people look at may be drawn more than once, which
-# takes 0.1 ms. Any thread may append to a deque.
+# languages. With fewer entries, a board that several people look at may be drawn more than once,
+# which takes 0.1 ms each time. All threads share the deque without a lock, because any
+# thread may append to a deque.
 _BOARD_CACHE: deque[tuple[object, Markup]] = deque(maxlen=12)
 
 
@@ -124,9 +125,9 @@ def prepare_templates(app: Flask) -> None:
 
 @cache
 def _sprite() -> Markup:
-    """Return the drawings of all pages as one SVG, from which scripts and `use` take them."""
+    """Return the drawings of all pages as one SVG, from which `use` and scripts take them."""
     names = [name for name in DRAWINGS if name not in PRINT_ONLY]
-    # the pages' policy forbids style attributes
+    # the pages' security policy forbids style attributes, so a class hides the SVG
     return Markup(sprite(names).replace('style="position:absolute"', 'class="sprite"'))
 
 
@@ -136,9 +137,7 @@ def _asset(version: str, name: str) -> str:
 
 
 def _styles(version: str, *surfaces: str) -> Markup:
-    """Return links to the common style sheet and to those of some surfaces: phone, wall or
-    owner.
-    """
+    """Return links to the style sheet of all pages and to those of surfaces: phone, wall, owner."""
     link = Markup('<link rel="stylesheet" href="{}">\n')
     return Markup().join(
         link.format(_asset(version, f"{name}.css")) for name in ("base", *surfaces)
@@ -170,7 +169,7 @@ def _current_board(view: TableView, quarters: int = 0) -> Markup:
     if view.phase is Phase.OVER and view.match.outcome:
         for seat in view.match.outcome.winners:
             side = view.seats[seat].side
-            # the winner's pieces get another drawing, such as a robot that smiles
+            # the main pieces of the winner get another drawing, such as a robot that smiles
             if side and side.cheering:
                 drawing = Markup(str(drawing).replace(f'#{side.drawing}"', f'#{side.cheering}"'))
     _BOARD_CACHE.append((key, drawing))
@@ -185,7 +184,7 @@ def _translate_output(value: Any) -> Any:
 class CompiledTemplates(FileSystemBytecodeCache):
     """Cache of compiled templates in a folder. Neither a damaged file nor a full disk stops a page.
 
-    Compiling the templates takes most of the time until the first page of a start is shown.
+    Compiling the templates would take most of the time until the first page after a start is shown.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -194,7 +193,7 @@ class CompiledTemplates(FileSystemBytecodeCache):
         super().__init__(str(folder))
 
     def load_bytecode(self, bucket: Bucket) -> None:
-        """Fill the bucket from its file, if that is of the current template."""
+        """Fill the bucket (one template's code) from its file, unless that is old or damaged."""
         try:
             super().load_bytecode(bucket)
         except Exception:

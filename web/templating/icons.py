@@ -47,10 +47,9 @@ def rotated_icon(drawing: str, degrees: int) -> Markup:
 
 
 def game_picture(game: Game[Any, Any], name: str) -> Markup:
-    """Return a game's own picture: its three pieces (`emblem`), or a way to win (`win-1` and so
-    on).
+    """Return a picture that a game has drawn, or the icons of both sides if it has none.
 
-    For a game without pictures it is the icons of both sides.
+    `name` is `emblem` for three pieces of the game, or `win-1` and so on for a way to win.
     """
     pictures = _pictures_of(type(game))
     if name in pictures:
@@ -61,23 +60,27 @@ def game_picture(game: Game[Any, Any], name: str) -> Markup:
 
 @lru_cache(maxsize=32)
 def _pictures_of(game: type[Game[Any, Any]]) -> dict[str, Markup]:
-    """Return the pictures of a game by name. Empty for a game without captions for them."""
+    """Return the pictures of a game by name, from the file `pictures.svg` in its folder.
+
+    Empty for a game without captions of its pictures (`Game.how_to_win`).
+    """
     path = Path(inspect.getfile(game)).with_name("pictures.svg")
-    # `Game.how_to_win` has the captions: without them a file of that name is something else
+    # without captions, a file of that name is not meant for this
     if not game.how_to_win or not path.exists():
         return {}
     pictures = {}
     for name, box, content in _PICTURE.findall(path.read_text(encoding="utf-8")):
-        # ways to win fill their frame, but the emblem is never cropped
+        # a way to win is cropped to fill its frame, but the emblem is shown whole
         cropping = "" if name == "emblem" else ' preserveAspectRatio="xMidYMid slice"'
         pictures[name] = decorative_svg("picture", box, content, cropping)
     return pictures
 
 
 def start_board(game: Game[Any, Any], chosen: Mapping[str, Any] | None = None) -> Markup:
-    """Draw the start of a game with these chosen options as South sees it.
+    """Draw the board at the start of a game with the chosen options, as South sees it.
 
-    A board of lanes is a small icon. Raises `Malformed` if the game has no such options.
+    For a game of cards the drawing is a small icon of its lanes. Raises `Malformed` if the game has
+    no such options.
     """
     options = game.options(chosen or {})
     kit = game.kit(options)
@@ -93,8 +96,8 @@ def start_board(game: Game[Any, Any], chosen: Mapping[str, Any] | None = None) -
 
 def qr_code(url: str) -> Markup:
     """Draw a QR code, black on white in every theme, with a name for screen readers."""
-    # the drawing lacks the start of its first tag, so that it can be cached without its name, which
-    # depends on the language
+    # The name depends on the language, so only the drawing is cached. It lacks the start of its
+    # first tag, which is added here with the name.
     return Markup('<svg role="img" aria-label="{}" {}').format(
         translate(say("Code to scan")), _qr_drawing(url)
     )
@@ -102,8 +105,8 @@ def qr_code(url: str) -> Markup:
 
 @lru_cache(maxsize=16)
 def _qr_drawing(url: str) -> Markup:
-    """Return the QR code as SVG without its `<svg `, see `qr_code`."""
-    # error level M: 15 % of the code may be worn or covered
+    """Return the QR code as SVG without its first `<svg `, see `qr_code`."""
+    # with error level M, phones can read the code if 15 % of it are worn or covered
     code = segno.make(url, error="m", micro=False)
     drawing = code.svg_inline(
         border=3, omitsize=True, light="#fff", dark="#000", svgclass="qr", lineclass=None

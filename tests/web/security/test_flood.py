@@ -32,7 +32,9 @@ from web.server.sse import (
 )
 from web.server.worker import MAX_WAITING, MAX_WAITING_PER_ADDRESS, Worker
 
-FLOODER, SEATED, OTHER = "192.0.2.66", "192.0.2.10", "192.0.2.77"
+FLOODER = "192.0.2.66"
+SEATED = "192.0.2.10"
+OTHER = "192.0.2.77"
 # Loopback addresses that stand for them on real connections.
 LOOPBACK = {FLOODER: "127.0.0.66", SEATED: "127.0.0.10"}
 
@@ -71,7 +73,8 @@ class LimitedRequests:
 
 
 def test_a_flood_is_refused_but_seats_are_served(rig: WebRig) -> None:
-    south, north = seat_cookie(rig, "south"), seat_cookie(rig, "north")
+    south = seat_cookie(rig, "south")
+    north = seat_cookie(rig, "north")
     requests = LimitedRequests(rig)
     assert requests.count_served(2_000, FLOODER) == STRANGER_RATE.burst
     assert requests.count_served(20, FLOODER, south) == 20, "a seat shares the flooder’s limit"
@@ -90,7 +93,9 @@ def test_a_flood_is_refused_but_seats_are_served(rig: WebRig) -> None:
 
 
 def test_one_address_never_fills_the_workers_queue(rig: WebRig) -> None:
-    worker, finish, refused = Worker(), threading.Event(), []
+    worker = Worker()
+    finish = threading.Event()
+    refused = []
 
     def send_request(address: str) -> None:
         with rig.app.test_request_context(environ_base={"REMOTE_ADDR": address}):

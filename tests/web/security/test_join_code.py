@@ -32,7 +32,8 @@ def cafe(tmp_path: Path) -> Iterator[WebRig]:
 
 
 def test_nobody_sits_down_without_the_code(cafe: WebRig) -> None:
-    phone, take_path = stranger(cafe), "/api/seat/south/take"
+    phone = stranger(cafe)
+    take_path = "/api/seat/south/take"
     for path in ("/join/south", "/pass"):
         assert 'id="code"' in page_text(phone, path)
     answers = (
@@ -64,7 +65,9 @@ def test_strangers_need_the_code_for_pad_seats(cafe: WebRig) -> None:
 
 
 def test_only_the_table_shows_its_code(cafe: WebRig) -> None:
-    code, guest, host = code_of(cafe), stranger(cafe), host_of(cafe)
+    code = code_of(cafe)
+    guest = stranger(cafe)
+    host = host_of(cafe)
     for path in ("/", "/watch", "/join", "/join/south", "/pass", "/kit", "/api/view"):
         page = page_text(guest, path)
         assert code not in page
@@ -76,7 +79,8 @@ def test_only_the_table_shows_its_code(cafe: WebRig) -> None:
 
 
 def test_new_games_and_freed_seats_change_the_code(cafe: WebRig) -> None:
-    phone, codes = stranger(cafe), [code_of(cafe)]
+    phone = stranger(cafe)
+    codes = [code_of(cafe)]
     phone.post("/api/seat/south/take", json={"code": codes[0]})
     assert code_of(cafe) == codes[0], "the code changed when somebody sat down"
     phone.post("/api/seat/south/start", json={"game": "scouts"})
@@ -105,7 +109,8 @@ def test_an_evening_of_guessing_is_hopeless() -> None:
     guesses_per_address = CODE_GUESS_RATE.burst + CODE_GUESS_RATE.per_s * EVENING_S
     guesses = (MAX_BUCKETS + 1) * guesses_per_address
     assert guesses / len(CODE_ALPHABET) ** JOIN_CODE_LENGTH < 1 / 1000
-    clock, answers = FakeClock(), []
+    clock = FakeClock()
+    answers = []
     limit = GuessLimit(CODE_GUESS_RATE, clock.monotonic_s)
     for _ in range(600):
         answers.append(limit.check_guess("192.0.2.1", lambda: False))

@@ -24,7 +24,8 @@ from companion.service.app import Companion
 from web.security.proxies import UNKNOWN_ADDRESS, Proxies, ProxyMiddleware, RequestClient
 
 # An address outside the network of proxies, and one in it.
-ELSEWHERE, PROXY = "192.0.2.9", "10.0.0.2"
+ELSEWHERE = "192.0.2.9"
+PROXY = "10.0.0.2"
 # Headers of a request from the machine's own screen.
 OWN_SCREEN = {"Host": "127.0.0.1"}
 

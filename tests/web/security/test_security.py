@@ -117,7 +117,8 @@ def test_only_post_requests_change_anything(rig: WebRig) -> None:
 
 def test_cookies_are_for_this_site_alone(rig: WebRig) -> None:
     for base_url, is_secure in (("http://localhost", False), ("https://localhost", True)):
-        browser, cookies = rig.browser(), []
+        browser = rig.browser()
+        cookies = []
         for path, form in (
             ("/join/south", {"name": "Mara"}),
             ("/host", {"key": HOST_KEY}),
@@ -154,7 +155,8 @@ def test_other_sites_may_link_but_not_embed(
 
 
 def test_a_foreign_host_name_gets_only_the_address(rig: WebRig) -> None:
-    south, foreign = rig.sit("south", "Marabella"), {"Host": "evil.example"}
+    south = rig.sit("south", "Marabella")
+    foreign = {"Host": "evil.example"}
     for path in ("/", "/api/view", "/seat/south", "/health", "/nowhere", "/live/table"):
         answer = south.get(path, headers={**foreign, **PAGE})
         text = answer.text
@@ -173,7 +175,8 @@ def test_a_foreign_host_name_gets_only_the_address(rig: WebRig) -> None:
 
 def test_a_new_owner_key_ends_other_sessions(tmp_path: Path) -> None:
     with open_guarded_table(tmp_path) as rig:
-        host, other_host = host_of(rig), host_of(rig)
+        host = host_of(rig)
+        other_host = host_of(rig)
         with other_host.get("/live/host", buffered=False) as stream:
             chunks = iter(stream.response)
             next(chunks)
@@ -265,7 +268,9 @@ def test_logs_headers_and_errors_have_no_secrets(
 ) -> None:
     caplog.set_level(logging.DEBUG)
     with open_guarded_table(tmp_path, join="code") as rig:
-        code, phone, host = code_of(rig), stranger(rig), host_of(rig)
+        code = code_of(rig)
+        phone = stranger(rig)
+        host = host_of(rig)
         phone.post("/join/south", data={"name": "Mara", "code": code})
         new_key = host.post("/api/host/new-key", json={}).json["host_key"]
         nonce = rig.table.nonce_of(Seat.SOUTH)
@@ -290,7 +295,8 @@ def test_only_the_machines_own_names_are_known(monkeypatch: pytest.MonkeyPatch) 
 
 def test_a_seats_cookie_of_version_one_works(rig: WebRig) -> None:
     """Version 1.0.0 named its cookies without the suffix of the table."""
-    cookie, browser = rig.cookie(rig.sit("south"), "seat_south"), rig.browser()
+    cookie = rig.cookie(rig.sit("south"), "seat_south")
+    browser = rig.browser()
     assert cookie
     browser.set_cookie("seat_south", cookie.value)
     assert browser.get("/seat/south").status_code == 200

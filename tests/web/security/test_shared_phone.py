@@ -59,7 +59,8 @@ def stream_path_of(page: str) -> str:
 
 
 def test_one_form_takes_and_frees_both_seats(rig: WebRig) -> None:
-    phone, other_phone = rig.browser(), rig.browser()
+    phone = rig.browser()
+    other_phone = rig.browser()
     assert "Play with one phone" in page_text(phone, "/pass")
     for name, status in (("x" * 25, 400), ("Mara", 303)):
         answer = phone.post("/pass", data={"south": name, "north": ""})
@@ -186,7 +187,8 @@ def test_north_cannot_see_what_south_hides(
 
     North gets the same answers at both. South, who opens South's side, gets different ones.
     """
-    north_answers, south_answers = [], []
+    north_answers = []
+    south_answers = []
     for number, action in enumerate(actions):
         (tmp_path / str(number)).mkdir()
         with open_web_rig(tmp_path / str(number)) as rig:

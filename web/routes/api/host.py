@@ -33,8 +33,8 @@ class HostRoutes(TableRouteGroup):
     ) -> Picture:
         """Draw the start position of a game with these options, empty for an unknown game.
 
-        Raises `Malformed` for options that it does not have. `seed` has no effect: the body may be
-        that of a new game.
+        `seed` has no effect. It is accepted because pages send the same body as for a new game.
+        Raises `Malformed` for options that the game does not have.
         """
         chosen = self._games.get(game)
         return {"svg": start_board(chosen, options or {}) if chosen else ""}
@@ -51,19 +51,22 @@ class HostRoutes(TableRouteGroup):
 
     @post("/api/host/free-seat", guard=host_only)
     def free_seat(self, seat: Seat, sitting: ShortText | None = None) -> None:
-        """Free a seat. `sitting` identifies the person, as given by the owner's page."""
+        """Free a seat. `sitting` identifies the person who has to leave, if it is given.
+
+        If somebody else sits there by now, the seat is not freed.
+        """
         self._table.free_seat(seat, sitting)
 
     @post("/api/host/swap-seats", guard=host_only)
     def swap_seats(self, sittings: dict[Seat, ShortText] | None = None) -> None:
-        """Swap both sides. `sittings` identifies the person at each seat."""
+        """Swap both sides. `sittings` identifies the person at each seat, if it is given."""
         self._table.swap_seats(sittings or {})
 
     @post("/api/host/new-key", guard=host_only, answer=NewHostKey)
     def new_key(self) -> Response:
         """Replace the owner's key. The owner's other browsers have to enter the new one."""
         answer = jsonify(host_key=self._auth.change_host_key())
-        # this browser stays the owner's, all others lose their cookies and streams
+        # this browser stays the owner's, while cookies and streams of all others become void
         self._auth.set_host_cookie(answer)
         self._streams.reconnect_all()
         self._table.redraw()

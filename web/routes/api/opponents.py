@@ -16,8 +16,9 @@ from web.routes.route import TableRouteGroup, post, seat_post, shared_post
 
 
 class Opponents(TableRouteGroup):
-    """The routes of opponents and coach under `/api/seat`. Anybody who may sit down can seat a
-    machine.
+    """The routes of opponents and coach under `/api/seat`.
+
+    Anybody who may sit down can also let a machine sit down.
     """
 
     name = "opponents"
@@ -37,7 +38,7 @@ class Opponents(TableRouteGroup):
             )
             raise Malformed(text)
         this_seat = Seat(seat)
-        # anybody may fill a free seat, but only people at the table may replace a character
+        # during a game, only people at the table may replace the character that plays there
         if self._table.view().seats[this_seat].door == MACHINE:
             self._require_at_table()
             self._table.machines.unseat_machine(this_seat)
@@ -54,10 +55,11 @@ class Opponents(TableRouteGroup):
 
     @seat_post("coach")
     def coach(self, seat: Seat, moment: ShortText, about: CoachSubject) -> AdviceJson:
-        """Ask the coach about the next action (`now`), the seat's last one (`last`) or the
-        machine's (`theirs`).
+        """Ask the coach about an action.
 
-        The machine's reasons are told once its action is known to everybody.
+        `about` is `now` for advice on the seat's next action, `last` for a judgement of its last
+        action, or `theirs` for the machine's reasons for its own action. The coach tells the
+        machine's reasons only once everybody knows its action.
         """
         coach = self._features.coach
         if coach is None:
@@ -67,7 +69,7 @@ class Opponents(TableRouteGroup):
         return build_answer(AdviceJson, advice, html=html)
 
     def _require_at_table(self) -> None:
-        """Raise `Illegal` if a stranger tries to change the opponent during a game."""
+        """Raise `Illegal` if a game is on and the requester is not at the table."""
         is_at_table = self._auth.is_at_table() or self._auth.is_host()
         if self.page_context.is_game_on and not is_at_table:
             text = say(
@@ -84,9 +86,9 @@ class Lessons(TableRouteGroup):
 
     @shared_post("lesson", "seat", "table")
     def begin(self, actor: str, game: ShortText) -> None:
-        """Start the lesson of a game for the people who sit here.
+        """Start the lesson of a game for the people who sit here. The machine plays free seats.
 
-        The machine plays a free seat. `shared_post` passes `actor`, which makes no difference here.
+        `actor`, which `shared_post` passes to every method, makes no difference here.
         """
         if not self.page_context.has_sitters:
             raise wrong_phase(say("Nobody sits here: sit down first"))

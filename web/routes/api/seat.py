@@ -42,19 +42,19 @@ class SeatRoutes(TableRouteGroup):
 
     @get(f"/api/seat/{SEAT_PART}/view", guard=own_seat)
     def seat_view(self, seat: Seat) -> ViewJson:
-        """Return what a seat may know. Its own order is returned by `own_order`."""
+        """Return what a seat may know, except its sealed order, which `own_order` returns."""
         return view_json(self._table.view(seat))
 
     @get(f"/api/seat/{SEAT_PART}/plays", guard=own_seat)
     def plays(self, seat: Seat) -> PlaysJson:
-        """Return the moves that a seat can tap on its board, empty unless only it has to act."""
+        """Return the moves that a seat can tap on its board. Empty unless it is on turn alone."""
         moment = self._table.view(seat).moment
         plays = plays_json(self._table.coaching.plays(seat, moment))
         return build_answer(PlaysJson, moment=moment, plays=plays)
 
     @post(f"/api/seat/{SEAT_PART}/take", endpoint="take", answer=Seated)
     def take_seat(self, seat: str, name: ShortText = "", code: ShortText = "") -> Response:
-        """Sit down. A cookie with the seat's nonce is set.
+        """Sit down. The answer sets a cookie that proves who has the seat.
 
         `code` is the join code on the table's own screen, if one is needed.
         """
@@ -68,7 +68,7 @@ class SeatRoutes(TableRouteGroup):
     @seat_post("leave", seat_holder, answer=Seated)
     def leave(self, seat: Seat) -> Response:
         """Leave the seat."""
-        # for the sitting in the cookie only, so that a later player keeps the seat
+        # only the person of this cookie leaves: somebody else who sits there by now stays
         self._table.free_seat(seat, self._auth.sitting_of(seat))
         answer = jsonify(seat=None)
         self._auth.drop_seat_cookie(answer, seat)
@@ -92,23 +92,25 @@ class SeatRoutes(TableRouteGroup):
     def hand_in(
         self, seat: Seat, moment: ShortText, action: LongText, salt: ShortText = ""
     ) -> Receipt:
-        """Seal an order and return its receipt, which others cannot guess because of the `salt`.
+        """Seal an order and return its receipt.
 
-        Without a `salt` the table makes one. The receipt is empty if nothing was sealed: while the
-        press of a chess clock waits until the camera sees a still board, and for a second press,
-        which has no effect.
+        The receipt is a digest of the order and of the random `salt`. Without the salt others could
+        find the order by trying them all. If a request has no `salt`, the table makes one.
+
+        The receipt is empty if nothing was sealed. That is so while the press of a chess clock
+        waits until the camera sees a still board, and for a second press, which has no effect.
         """
         receipt = self._table.hand_in(seat, moment, action, salt, g.received_at_s)
         return {"receipt": receipt}
 
     @seat_post("take-back")
     def take_back(self, seat: Seat, moment: ShortText) -> TakenBack:
-        """Take back a sealed order and return it, or take back the last turn and return null.
+        """Take back the seat's sealed order and return it, or take back its last turn.
 
-        Null as well for an order that another player of the seat has sealed. Unlike `ask_back`,
-        this never asks the other seat.
+        The answer is null for a turn, and for an order that another player of the seat has sealed.
+        Unlike `ask_back`, this never asks the other seat.
         """
-        # read first, because afterwards it is no longer in the view
+        # read the order first, because afterwards it is no longer in the view
         sealed = self._table.view(seat).own.sealed
         self._table.take_back(seat, moment, at_s=g.received_at_s)
         return {"action": sealed.action if sealed else None}
@@ -125,13 +127,13 @@ class SeatRoutes(TableRouteGroup):
 
     @seat_post("mine")
     def own_order(self, seat: Seat) -> OwnOrder:
-        """Return this seat's sealed order. Pages request it only while the player holds a key."""
+        """Return this seat's sealed order. A page requests it while its player holds a key down."""
         view = self._table.view(seat)
         sealed = view.own.sealed
         pad = view.own.pad
         if sealed is None:
             return {"action": None, "orders": []}
-        # in a game of pieces (`board_ui`) a letter of the notation need not be a key
+        # in a game of pieces (`board_ui`) the letters of the notation do not stand for keys
         keys: dict[str, Key] = {}
         if pad and not view.board.board_ui:
             keys = {key.letter: key for key in pad.keys}
@@ -158,22 +160,23 @@ class SeatRoutes(TableRouteGroup):
 
     @seat_post("ask-back")
     def ask_back(self, seat: Seat, moment: ShortText) -> None:
-        """Take back the last turn if it was this seat's own, or else ask the other seat.
+        """Take back the last turn if it was this seat's own, or else ask the other seat to.
 
-        Takes it back at once if the other seat has asked for it, or is not played by a phone.
+        If the other seat has asked for it already, or is not played by a phone, the turn is taken
+        back at once.
         """
         self._table.request_undo(seat, moment)
 
     @seat_post("decline")
     def decline(self, seat: Seat) -> None:
-        """Decline the other seat's offer of a draw or its request, or withdraw this seat's own."""
+        """Decline the other seat's offer of a draw or request to undo, or withdraw one's own."""
         self._table.decline(seat)
 
     @seat_post("start", seat_holder)
     def start(self, seat: Seat, game: ShortText, preset: int = 0) -> None:
         """Start a game with one of its presets. Raises `Malformed` if there is no such preset."""
         rules = self._games.get(game)
-        # the table itself refuses an unknown game
+        # an unknown game has no presets here, and the table refuses it below
         presets = rules.presets if rules else ()
         if rules and not 0 <= preset < len(presets):
             raise Malformed(say("{game} has no preset {number}", game=rules.title, number=preset))

@@ -1,7 +1,8 @@
 """The part of the JSON API for everybody at the table.
 
-In a game as open as a chess clock the table screen also acts for the seats. Whether it may is the
-table's decision (`is_open` of a view's turn).
+In an open game, such as one played with a chess clock, anybody at the table may act for the seat on
+turn, and so may the table screen. Whether a game is open is the table's decision (`is_open` of a
+view's turn).
 """
 
 from __future__ import annotations
@@ -25,14 +26,14 @@ from web.security.auth import is_own_screen
 class SharedRoutes(TableRouteGroup):
     """The routes that seats, the table screen and the owner (`host` in addresses) share.
 
-    A turn is shown in stages. What happened in a stage is told in headlines, one sentence each.
+    A turn is shown in stages. Headlines, of one sentence each, tell what happened in a stage.
     """
 
     name = "api"
 
     @shared_post("pause", "seat", "table", "host")
     def pause(self, actor: str) -> None:
-        """Stop the clock. The table screen may do so only in a game as open as a chess clock."""
+        """Stop the clock. The table screen may do so only in an open game."""
         self._require_clock_right(actor)
         self._table.pause(actor, at_s=g.received_at_s)
 
@@ -44,7 +45,7 @@ class SharedRoutes(TableRouteGroup):
 
     @shared_post("read", "seat", "table")
     def read(self, actor: str, moment: ShortText, stage: int, told: int) -> None:
-        """Confirm that a headline of a stage has been read. `told` is its number from 0."""
+        """Confirm that a headline of a stage has been read. `told` is its index, from 0."""
         self._table.read_headline(actor, moment, stage, told)
 
     @shared_post("confirm", "seat", "host")
@@ -58,7 +59,7 @@ class SharedRoutes(TableRouteGroup):
 
     @shared_post("choose", "seat", "table")
     def choose(self, actor: str, game: ShortText) -> None:
-        """Choose a game in the lobby, which every page then shows.
+        """Choose a game in the lobby. Every page then shows the chosen game.
 
         Nobody sits down by this, and no game starts.
         """
@@ -73,8 +74,8 @@ class SharedRoutes(TableRouteGroup):
     def rematch(self, actor: str, swap: bool = False) -> None:
         """Start the same game again. With `swap` the players change sides.
 
-        They keep their sides if one of them plays at a pad. Raises `Illegal` after a game at two
-        tables.
+        If one of them plays at a pad, they keep their sides all the same. Raises `Illegal` after a
+        game at two tables.
         """
         self._table.rematch(swap)
 
@@ -99,14 +100,14 @@ class TableRoutes(TableRouteGroup):
 
     @post("/api/table/act", guard=at_table)
     def table_act(self, moment: ShortText, action: LongText) -> None:
-        """Act for the seat on turn. The table raises unless anybody may do so."""
+        """Act for the seat on turn. The table refuses that unless the game is open."""
         self._table.act(moment, action, at_s=g.received_at_s)
 
     @post("/api/table/back", guard=at_table)
     def table_back(self, moment: ShortText) -> None:
-        """Take back the last turn, or ask its player if both seats have people.
+        """Take back the last turn, or ask its player if people play both seats.
 
-        The table raises unless anybody may do so.
+        The table refuses that unless the game is open.
         """
         self._table.undo(moment)
 
@@ -122,13 +123,13 @@ class TableRoutes(TableRouteGroup):
 
     @post(f"/api/seat/{SEAT_PART}/go-on", guard=at_table)
     def go_on(self, seat: str, by: Literal["pad", "machine", "phone"], sitting: ShortText) -> None:
-        """Let the pad, the machine or another phone continue for a seat whose phone is gone.
+        """Let the pad, the machine or another phone go on for a seat whose phone is gone.
 
-        For another phone the seat is only freed. `sitting` identifies the sitting whose phone is
-        gone.
+        For another phone the seat is freed, so that somebody can sit down there. `sitting`
+        identifies the person whose phone is gone.
         """
         this_seat = Seat(seat)
-        # the phone may have returned since the page was drawn
+        # the phone may have returned since the page with this key was drawn
         if this_seat not in self.page_context.presence.gone_seats:
             raise wrong_phase(say("That phone is back."))
         if by == "pad":
@@ -143,9 +144,9 @@ class TableRoutes(TableRouteGroup):
             self._table.machines.seat_machine(this_seat, self._features.opponents[0].name)
 
     def _require_nothing_secret(self, seat: Seat) -> None:
-        """Raise `Illegal` if something is secret at the seat: a sealed order, or any hand of cards.
+        """Raise `Illegal` if a seat has a secret: a sealed order, or a hand of cards.
 
-        Never for the owner or at the machine's own screen.
+        The owner and people at the machine's own screen are trusted with secrets.
         """
         view = self._table.view()
         is_owner = is_own_screen() or self._auth.is_host()

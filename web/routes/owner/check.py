@@ -25,14 +25,14 @@ from web.server.sse import Audience, format_event
 
 # Interval in seconds at which an open page looks for pressed keys.
 POLL_INTERVAL_S = 0.05
-# Interval in seconds at which an open page prolongs the check.
+# Interval in seconds at which the stream of an open page prolongs the check.
 RENEW_INTERVAL_S = 2.0
 
 # Notice on all pages during the check.
 CHECK_NOTICE = say("The keys of the pads are being tried out: they do nothing else now.")
 
 Labels = Mapping[Cue | EventCue, str]
-# The table's most important cues (tones with lamps). The others are heard in a game.
+# The most important cues (tones with lamps) of the table. People hear all others in a game.
 _CUES_OF_THE_TABLE: Labels = {
     Cue.AWAKE: say("The table is awake"),
     Cue.ORDERS_WANTED: say("Orders are due"),
@@ -44,16 +44,17 @@ _CUES_OF_THE_TABLE: Labels = {
 
 
 def cues() -> Labels:
-    """Return cues of the table and of its games' events, with their labels."""
+    """Return the cues that can be tried: some of the table and those of events, with labels."""
     of_events: Labels = {cue: cue.words for cue in event_cues() if cue.words}
     return {**_CUES_OF_THE_TABLE, **of_events}
 
 
 @dataclass
 class PanelTrials(TableRouteGroup):
-    """The routes of the panel's check. They are for the owner only, because keys may be secrets.
+    """The routes of the panel's check.
 
-    During the check keys and lamps belong to it, and not to the table.
+    During the check keys and lamps belong to the check, and not to the table. Only the owner may
+    use these routes, because keys that players press may be secret.
     """
 
     name = "check"

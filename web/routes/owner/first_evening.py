@@ -1,4 +1,4 @@
-"""The first evening: four questions to a new owner, one per page, asked once."""
+"""The first evening: four questions that a new owner is asked once, each on a page of its own."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ PAGES = ("language", "camera", "print", "seats")
 class FirstEveningPages(TableRouteGroup):
     """The routes under `/host/first`.
 
-    Until the questions are answered, the machine's own screen needs no owner key, as it shows that
-    key anyway.
+    Until the questions are answered, the machine's own screen needs no owner key, because it shows
+    the key anyway.
     """
 
     name = "first"
@@ -43,7 +43,7 @@ class FirstEveningPages(TableRouteGroup):
     def page(self, number: int) -> Any:
         """Show one of the four pages. Raises `NotFound` for any other number.
 
-        The first person at the machine's own screen becomes the owner by this.
+        The first browser on the machine's own screen thereby becomes the owner's.
         """
         if not 1 <= number <= len(PAGES):
             raise NotFound
@@ -74,7 +74,7 @@ class FirstEveningPages(TableRouteGroup):
             return render_template(
                 "_first_camera.html",
                 report=self.camera_reports.current(),
-                # the place of "camera" in `PAGES`
+                # the number of the page "camera" in `PAGES`
                 number=2,
                 pages=len(PAGES),
             )

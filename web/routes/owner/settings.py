@@ -1,7 +1,7 @@
-"""The settings page: eight main rows, all others in a part that unfolds, and each change saved at
-once.
+"""The settings page, on which each change is saved at once.
 
-It also has backup, restore and reset.
+Eight rows have the settings that owners change most. A part that unfolds has all others. The page
+also has backup, restore and reset.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _PIN_SETTINGS = frozenset(
     [f"panel.{part}" for part in ("buzzer", "table_button", "system_lamp")]
     + [f"panel.{seat}.{part}" for seat in SEATS for part in PAD_PARTS]
 )
-# Settings of the eight main rows. The part that unfolds has all others.
+# Settings of the eight main rows, some of which have several. The part that unfolds has all others.
 _MAIN_SETTINGS = frozenset(
     {
         "table.language",
@@ -77,7 +77,7 @@ class SettingsPage(TableRouteGroup):
         try:
             stored = self.upkeep.read_file().settings
         except ConfigError as problem:
-            # show the running settings if the file cannot be read
+            # the file cannot be read, so show the settings with which the table runs
             stored = self.upkeep.running
             error = problem.message
         backed_up_s = self.upkeep.last_backup_s()
@@ -100,9 +100,9 @@ class SettingsPage(TableRouteGroup):
 
     @post("/api/settings/change", guard=host_only)
     def change(self, values: dict[ShortText, ShortText]) -> SettingsSaved:
-        """Save some settings, as typed and by their dotted names.
+        """Save settings. `values` has them as they were typed, by names such as `web.join`.
 
-        If any value is invalid, nothing is saved.
+        If any value is invalid, none is saved.
         """
         stored = self.upkeep.read_file()
         changes = typed_values(values_by_name(stored.settings), values)
@@ -110,7 +110,7 @@ class SettingsPage(TableRouteGroup):
         return {"note": self._restart_words()}
 
     def _restart_words(self) -> str:
-        """Return when changes that need a restart take effect, empty if all are in effect."""
+        """Return when settings that need a restart take effect, empty if all are in effect."""
         if not self.upkeep.needs_restart():
             return ""
         if not self.page_context.is_game_on:
@@ -122,7 +122,7 @@ class SettingsPage(TableRouteGroup):
     @get("/settings/backup.zip", guard=host_only)
     def backup(self) -> Response:
         """Return a backup as one file."""
-        # into a file, because photographs may not fit into memory
+        # write it to a file, because photographs may not fit into memory
         target = tempfile.TemporaryFile(dir=self.upkeep.running.journal_path.parent)  # noqa: SIM115 - sent below
         try:
             with_photographs = "photographs" in request.args
@@ -131,7 +131,7 @@ class SettingsPage(TableRouteGroup):
         except BaseException:
             target.close()
             raise
-        # omit the date if the clock was never set
+        # without a date if the machine's clock was never set
         date = time.strftime("-%Y-%m-%d") if time.time() >= EARLIEST_UNIX_S else ""
         name = f"tabletop-companion{date}.zip"
         return send_file(target, "application/zip", as_attachment=True, download_name=name)
@@ -176,9 +176,11 @@ class SettingsPage(TableRouteGroup):
 
 
 def typed_values(stored: Mapping[str, Any], typed: Mapping[str, str]) -> dict[str, Any]:
-    """Return the typed values that differ from the settings file (`stored`), and all typed lamps.
+    """Return the typed settings that differ from the stored ones, by names such as `web.join`.
 
-    Raises `Malformed` if any value is invalid. Settings have dotted names such as `web.join`.
+    `stored` has the values in the settings file. The lamps that are lit while their pin is low are
+    always returned, because they are typed as a list of names. Raises `Malformed` if any value is
+    invalid.
     """
     lamps = [part for part in PAD_PARTS if part.startswith("lamp_")]
     values: dict[str, Any] = {}
@@ -189,18 +191,17 @@ def typed_values(stored: Mapping[str, Any], typed: Mapping[str, str]) -> dict[st
         elif row is None:
             raise Malformed(say("There is no setting {name}", name=key))
         elif text != row.format_value(stored.get(key)):
-            # only values that differ from the file are changes
             values[key] = row.parse(text)
             if not row.page_may_write(values[key]):
                 raise Malformed(BY_HAND_SENTENCE)
     after = {**stored, **values}
-    # two parts cannot share a pin
+    # two parts of the panel cannot share a pin
     pins = [after.get(key) for key in _PIN_SETTINGS]
     for key in _PIN_SETTINGS & set(values):
         pin = values[key]
         if isinstance(pin, int) and pins.count(pin) > 1:
             raise Malformed(say("Pin {pin} already has another job: give each its own.", pin=pin))
-    # quiet hours need their start and their end
+    # quiet hours need both their start and their end
     if bool(after.get("quiet.from")) != bool(after.get("quiet.to")):
         raise Malformed(say("Enter both times, or neither."))
     return values

@@ -30,9 +30,10 @@ class WifiPage(TableRouteGroup):
 
     @form("/wifi", inner_guard=host_page, form_page="_page")
     def join(self, name: str, password: str, hidden: str) -> Any:
-        """Try a Wi-Fi. The result is shown on the previous page, or later in the new Wi-Fi.
+        """Try to connect to a Wi-Fi. Whoever may not do that is asked for the owner's key.
 
-        Whoever may not do that is asked for the owner's key.
+        A browser in the table's own Wi-Fi loses this connection. It learns whether it has worked on
+        this page when the own Wi-Fi returns, or in the new Wi-Fi.
         """
         if not self._may_change_wifi():
             return ask_for_key("/wifi")
