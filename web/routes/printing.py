@@ -94,7 +94,7 @@ class KitPages(TableRouteGroup):
         return _pdf_answer(card, f"table-card-{paper}-{language}")
 
     def _may_show_wifi(self) -> bool:
-        """Return whether the requester, as the owner or at the own screen, may see the Wi-Fi."""
+        """Return whether the requester is the owner, or at the machine's own screen."""
         return is_own_screen() or self._auth.is_host()
 
     def _offer(self, game: Game[Any, Any], paper: str, language: str) -> dict[str, Any]:

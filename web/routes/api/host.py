@@ -53,7 +53,7 @@ class HostRoutes(TableRouteGroup):
     def free_seat(self, seat: Seat, sitting: ShortText | None = None) -> None:
         """Free a seat. `sitting` identifies the person who has to leave, if it is given.
 
-        If somebody else sits there by now, the seat is not freed.
+        Raises `Stale` if that person has left the seat.
         """
         self._table.free_seat(seat, sitting)
 
