@@ -119,7 +119,7 @@ def _new_tournament(fields: Mapping[str, str]) -> Tournament:
 
     Raises `NotFound` for an unknown game, and `Malformed` for any other wrong field.
     """
-    # the field has the game and the index of one of its presets: `scouts/2` is the third preset
+    # the field has a game and the index of one of its presets: `GAME/2` is the third preset
     game, _, preset_text = fields.get("game", "").partition("/")
     if game not in GAMES:
         raise NotFound
