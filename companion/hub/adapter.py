@@ -31,17 +31,18 @@ from companion.table.table import Table
 log = logging.getLogger(__name__)
 # Name under which the hub listens for calls for the staff.
 BELL_LISTENER = "hub"
-# Maximum number of notices, and of problems of the board, that are sent.
+# Maximum number of notices that are sent, and of problems of the board.
 _MAX_SENTENCES = 8
 
 
 class HubAdapter(Closeable):
     """Keeps a hub informed about a table that is its member, and carries out the hub's commands.
 
-    The service makes one when a membership begins, and closes it when the membership ends. `close`
-    waits for a message that is being sent, and may be called twice. No other method waits. `health`
-    returns the worst finding of the health checks. `change_settings` changes settings by dotted
-    name, and returns the result. Both return a sentence.
+    The service makes an adapter when a membership begins, and closes it when the membership ends.
+    `close` waits for a message that is being sent, and may be called twice. No other method waits.
+
+    `health` returns the worst finding of the health checks as a sentence. `change_settings` changes
+    settings by dotted name, and returns a sentence on what it has changed or refused.
     """
 
     def __init__(
@@ -60,9 +61,9 @@ class HubAdapter(Closeable):
         self._bell = bell
         self._health = health
         self._change_settings = change_settings
-        # `DesiredState.mark` of the state that the hub wants here and this table follows
+        # `DesiredState.mark` of the hub's desired state that this table follows
         self._followed_mark = ""
-        # outcome of the settings that the hub has sent last, as a sentence
+        # what has become of the settings that the hub has sent last, as a sentence
         self._settings_answer = ""
         self.pairs = PairClient(table, journal, clock, membership.table_id, self._wake)
         self._connection = HubConnection(
@@ -119,8 +120,8 @@ class HubAdapter(Closeable):
         for seat in SEATS:
             seat_view = view.seats[seat]
             is_named = self.membership.sends_names or seat_view.door == MACHINE
-            # the door is how a seat is played: phone, pad, machine or remote. The other table sends
-            # the name of a remote player itself.
+            # The door is how a seat is played: phone, pad, machine or remote. A remote player sits
+            # at another table, which sends the name itself.
             if seat_view.name and is_named and seat_view.door != REMOTE:
                 names[seat] = str(seat_view.name)
         state = PublicState(
@@ -136,7 +137,7 @@ class HubAdapter(Closeable):
         return encode_public(state)
 
     def execute_command(self, payload: bytes) -> None:
-        """Execute a command of the hub, encoded as `HubCommand`. Ignore one that is not valid."""
+        """Execute an encoded `HubCommand`. A command that is not valid is ignored."""
         try:
             command = decode_command(payload)
         except Malformed:
@@ -155,7 +156,7 @@ class HubAdapter(Closeable):
             self._connection.wake()
 
     def _apply_desired_state(self, desired: DesiredState) -> None:
-        """Announce the tournament game that the hub wants at this table, or clear the last one."""
+        """Announce the tournament game that the hub wants here, or clear the last one."""
         round_game = desired.pairing
         if round_game is None:
             self._table.set_round("", None)
@@ -172,12 +173,12 @@ class HubAdapter(Closeable):
         self._connection.wake()
 
     def note_connection(self, is_connected: bool) -> None:
-        """Note whether the hub is connected. The key that calls the staff depends on it."""
+        """Note whether the hub is connected. The key that calls the staff works only if it is."""
         self._bell.set_listening(is_connected, BELL_LISTENER)
         self._table.redraw()
 
     def _pack_sentence(self, text: str) -> object:
-        """Pack a sentence. Replace typed text in it unless names may be sent."""
+        """Return a packed sentence, without typed text unless people's names may be sent."""
         packed = i18n.sentence_to_json(text)
         return packed if self.membership.sends_names else _redact_typed_text(packed)
 

@@ -40,10 +40,10 @@ class RoundGame(_Command, frozen=True):
 
 
 class DesiredState(_Command, frozen=True):
-    """What the hub wants of a table: to play a game of a tournament's round, or none.
+    """What the hub wants of a table: to play a game of a tournament's round, or no such game.
 
-    It holds until the next one. The hub sends it again until the table reports its mark in
-    `PublicState.follows` (see `companion.hub_server.desired_state`).
+    A desired state holds until the next one. The hub sends it again until the table reports the
+    state's mark in `PublicState.follows` (see `companion.hub_server.desired_state`).
     """
 
     mark: _Name = ""
@@ -55,9 +55,9 @@ class HubCommand(_Command, frozen=True):
     """One message to a table. Each field is a command of its own."""
 
     staff: Literal["", "coming", "done"] = ""
-    """Answer to the table's call for staff: somebody is coming, or it is done."""
+    """Answer to the table's call for staff: somebody is coming, or the call is done."""
     pair: bool = False
-    """Whether the hub has a game at two tables for this table, which should ask for it."""
+    """Whether the hub has a game at two tables for this table. Then the table should ask for it."""
     desired_state: DesiredState | None = msgspec.field(default=None, name="wish")
     settings: Annotated[
         Mapping[_Name, Annotated[str, Meta(max_length=200)]], Meta(max_length=MAX_SETTINGS)

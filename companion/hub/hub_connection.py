@@ -1,11 +1,15 @@
 """A table's connection to its hub, in its own thread.
 
-It sends a record for every input that the table has accepted, exactly once and in order, and the
-current state of the table. After each connect, it asks the hub for the last record that the hub has
-stored of this table, and continues there. Each record is sent with the sequence number of the one
-before it, and JetStream (the store in NATS) rejects it if another one was stored since. So each
-record is stored once and in order, whatever crashes or is sent again. The table never waits for
-this thread.
+The connection sends a record for every input that the table has accepted, exactly once and in
+order. It also sends the current state of the table. It works like this:
+
+1. After each connect, it asks the hub for the last record that the hub has stored of this table,
+   and continues after that record.
+2. Each record is sent with the sequence number of the record before it. JetStream (the store in
+   NATS) rejects the record if any other one of this table has been stored since.
+
+So each record is stored once and in order, whatever crashes or is sent again. The table never waits
+for this thread.
 """
 
 from __future__ import annotations
@@ -45,7 +49,7 @@ from companion.table.public.messages import PublicRecord, decode_record, encode_
 log = logging.getLogger(__name__)
 # Timeout in seconds for the hub's confirmation that it has stored a message.
 ANSWER_TIMEOUT_S = 3.0
-# Pause in seconds before reconnecting. It doubles at every failure up to the maximum, which is
+# Pause in seconds before reconnecting. It doubles at every failure up to the maximum. That is
 # short, because the hub's owner may be admitting this table at this moment.
 MIN_RECONNECT_PAUSE_S = 0.25
 MAX_RECONNECT_PAUSE_S = 5.0
@@ -54,13 +58,13 @@ STORE_RETRY_S = 3.0
 # Timeout in seconds for finishing the current message when the connection closes.
 CLOSE_TIMEOUT_S = 0.5
 # Interval in seconds at which the hub is asked again for our game at two tables while it does not
-# answer, because it is still starting.
+# answer. A hub that is still starting does not.
 PAIR_RETRY_S = 2.0
-# Interval in seconds at which this thread checks for something new to send. `wake` only sets a
-# flag.
+# Interval in seconds at which this thread checks for something new to send. It has to look by
+# itself, because `wake` only sets a flag.
 POLL_INTERVAL_S = 0.03
-# Extra pause in seconds when there is something new, because the table's own work after an input
-# comes first.
+# Pause in seconds before something new is sent, because the table's own work after an input comes
+# first.
 YIELD_PAUSE_S = 0.02
 # Interval in seconds at which an unchanged state is sent again. Without it the hub would count the
 # table as lost.
@@ -82,9 +86,12 @@ class HubConnection:
     """Connects to the hub and sends what is new until `close`, which may be called twice.
 
     `start`, `wake`, `look_for_pair` and `close` may be called from any thread. The connection's
-    thread calls three functions: `encode_state` returns the table's encoded state,
-    `execute_command` gets the hub's encoded commands, and `note_connection` gets whether the hub is
-    connected, whenever that or `trouble` changes.
+    thread calls three functions:
+
+    - `encode_state` returns the table's encoded state.
+    - `execute_command` gets each encoded command of the hub.
+    - `note_connection` gets whether the hub is connected. It is called whenever that or `trouble`
+      changes.
     """
 
     def __init__(
@@ -113,8 +120,9 @@ class HubConnection:
         self._next_pair_request_s = 0.0
         self.is_connected = False
         self.trouble = ""
-        """Sentence on why the hub does not receive everything. Empty if it does, before the first
-        attempt to connect, and after `close`.
+        """Sentence on why the hub does not receive everything.
+
+        Empty if it receives everything, before the first attempt to connect, and after `close`.
         """
         self._thread = LoopThread("hub", self._run)
 
@@ -196,7 +204,7 @@ class HubConnection:
         await self._seek(jetstream)
         self._pairs.reset_connection()
         self._next_pair_request_s = 0.0
-        # while records wait, the trouble stays: the hub may still be unable to store them
+        # if records wait, keep the trouble: the hub may still be unable to store them
         self._set_connection(True, self.trouble if self._outbox.next() else "")
         # every real state differs from an empty one, so the present state is sent
         self._sent_state = b""
@@ -209,9 +217,11 @@ class HubConnection:
                 try:
                     await self._send_all(client, jetstream)
                     self._set_connection(True, "")
-                except HubStorageError as error:  # staff calls still need the connection
-                    if not client.is_connected:  # no answer because the connection broke
+                except HubStorageError as error:
+                    # there was no answer because the connection broke
+                    if not client.is_connected:
                         raise ConnectionClosedError from None
+                    # stay connected, because calls for the staff still need the connection
                     self._set_connection(True, error.message)
                     await self._seek(jetstream)
                     self._next_pair_request_s = 0.0
@@ -225,7 +235,7 @@ class HubConnection:
                 self._sent_state = b""
 
     async def _send_all(self, client: Client, jetstream: JetStreamContext) -> None:
-        """Send all pending records. Raises what `_send` and `_exchange` raise."""
+        """Send all records that wait. Raises what `_send` and `_exchange` raise."""
         await self._exchange(client, jetstream)
         while (record := self._outbox.next()) and not self._is_closing:
             await self._send(jetstream, record)
@@ -236,8 +246,8 @@ class HubConnection:
     async def _exchange(self, client: Client, jetstream: JetStreamContext) -> None:
         """Exchange messages of a game at two tables.
 
-        Called before each record, because the other table is waiting. Raises `HubStorageError`,
-        and other errors of the library that end the connection.
+        It is called before each record is sent, because the other table is waiting. Raises
+        `HubStorageError`, and errors of the library that end the connection.
         """
         try:
             if loop_time_s() >= self._next_pair_request_s:
@@ -248,7 +258,7 @@ class HubConnection:
 
     async def _fetch_pair(self, client: Client) -> None:
         """Ask the hub for our game at two tables. Ask again later if it does not answer."""
-        # `look_for_pair` may reset this before the answer arrives
+        # set before the request, because `look_for_pair` may reset this until the answer arrives
         self._next_pair_request_s = math.inf
         try:
             await self._pairs.fetch_pair(client)
@@ -260,8 +270,8 @@ class HubConnection:
     async def _seek(self, jetstream: JetStreamContext) -> None:
         """Move the outbox to the record after the last one that the hub has.
 
-        If that record is not from this journal, the current game is sent again from its beginning,
-        under a higher epoch (see `PublicRecord.epoch`).
+        If the hub's last record is not from this journal, the current game is sent again from its
+        beginning, under a higher epoch (see `PublicRecord.epoch`).
         """
         outbox = self._outbox
         subject = record_subject(self._membership.table_id)
@@ -275,8 +285,9 @@ class HubConnection:
         try:
             last_record = decode_record(last.data or b"")
         except Malformed:
-            # from a newer program, or from somebody with this table's key. Its epoch is unknown.
-            # Its sequence number is higher than any epoch that this program has sent.
+            # The record is from a newer program, or from somebody else with this table's key. Its
+            # epoch is unknown, so take its sequence number as the epoch. That is higher than any
+            # epoch that this program has sent.
             outbox.seek(outbox.first_position(), last.seq or 1)
             return
         if outbox.mark_of(last_record.entry) == last_record.mark:
@@ -288,8 +299,8 @@ class HubConnection:
     async def _send(self, jetstream: JetStreamContext, record: PublicRecord) -> None:
         """Send a record and wait until the hub has stored it.
 
-        Raises `HubStorageError` if it does not confirm that, and `APIError` of the library if
-        another record of this table was stored since.
+        Raises `HubStorageError` if the hub does not confirm that. Raises `APIError` of the library
+        if another record of this table has been stored since the last one that we know.
         """
         headers = {EXPECTED_SEQUENCE_HEADER: str(self._last_sequence)}
         try:
@@ -298,7 +309,8 @@ class HubConnection:
             )
         except (NatsTimeout, NoStreamResponseError):
             raise HubStorageError(_DISK_FULL) from None
-        if answer.duplicate:  # JetStream stored nothing, which cannot happen without message ids
+        # JetStream has stored nothing, which cannot happen to messages without ids
+        if answer.duplicate:
             raise HubStorageError(say("The hub did not keep a message: trying again."))
         self._set_connection(True, "")
         self._last_sequence = answer.seq
@@ -322,7 +334,7 @@ class HubConnection:
             await asyncio.sleep(min(POLL_INTERVAL_S, left_s))
 
     def _set_connection(self, is_connected: bool, trouble: str) -> None:
-        """Set whether the hub is connected and what is wrong, and report a change."""
+        """Set whether the hub is connected, and the trouble. If one of them changes, report it."""
         if trouble != self.trouble and trouble:
             log.warning("Hub: %s", trouble)
         has_changed = (is_connected, trouble) != (self.is_connected, self.trouble)

@@ -106,8 +106,8 @@ class TolerantClient(Client):
 async def log_client_error(error: Exception) -> None:
     """Log an error that the NATS client passes to `error_cb`.
 
-    Network errors are not logged, because awaited calls raise them as well. Any other error is a
-    bug.
+    Network errors are not logged, because awaited calls raise them as well. An error that is
+    neither one of ours nor of the network is a bug.
     """
     if isinstance(error, CompanionError):
         log.warning("Hub: %s", error)

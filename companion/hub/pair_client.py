@@ -1,13 +1,14 @@
 """One table's end of a game at two tables.
 
-Its messages go from the journal to the hub, those of the other table from the hub to the journal.
-A pair is such a game with its two tables, as the hub knows it (`companion.hub.pair_messages`).
+This table's messages go from its journal to the hub, and those of the other table from the hub to
+this journal. A pair is such a game with its two tables, as the hub knows it
+(`companion.hub.pair_messages`).
 
     journal ── message n ──> hub (NATS JetStream) ── message n ──> journal of the other table
 
-Each message has its own subject with its number, and JetStream accepts one message for each. So
-every message is stored exactly once, whatever crashes or is sent again. A table requests the next
-message by the number that its own journal has reached.
+Each message has its own subject, which has its number, and JetStream accepts one message for each
+subject. So every message is stored exactly once, whatever crashes or is sent again. A table knows
+from its own journal how many messages it has, and requests the next number.
 """
 
 from __future__ import annotations
@@ -64,13 +65,13 @@ from companion.table.table import Table
 log = logging.getLogger(__name__)
 # Timeout in seconds for the hub's answer to a request.
 ANSWER_TIMEOUT_S = 5.0
-# Pause in seconds until an announced message that the hub is still storing is fetched again.
+# Pause in seconds before a message is fetched again that was announced but is still being stored.
 WRITE_PAUSE_S = 0.05
 # Interval in seconds at which the hub is asked for new messages during a game.
 POLL_INTERVAL_S = 2.0
 # Interval in seconds at which this table reports its presence.
 PRESENCE_INTERVAL_S = 10.0
-# Time in seconds without a sign of the other table after which it counts as silent.
+# Time in seconds after which the other table counts as silent if there was no sign of it.
 SILENCE_TIMEOUT_S = 30.0
 # Interval in seconds between two claims that this machine is the table (see `MachineClaim`).
 CLAIM_INTERVAL_S = 10.0
@@ -86,7 +87,7 @@ _BAD_MESSAGE = say("What the other table sends does not fit this game: it cannot
 
 
 async def fetch_stored_message(jetstream: JetStreamContext, subject: str) -> bytes | None:
-    """Return the stored message of a subject in the stream of pairs, or None."""
+    """Return the stored message of a subject in the stream of pairs, or None if there is none."""
     try:
         return (await jetstream.get_msg(PAIRS_STREAM, subject=subject, direct=True)).data or b""
     except NotFoundError:
@@ -118,10 +119,10 @@ class PairClient:
         self.is_shared = False
         """Whether another machine claims to be this table as well."""
         self._wake = wake
-        # requests to the hub, and the futures on which their callers wait
+        # requests to the hub, each with the future of its answer, on which the caller waits
         self._queue: deque[tuple[PairRequest, Future[PairAnswer]]] = deque()
         self._pair: Pair | None = None
-        # the pair's game if it is no longer on the table, but may still have messages to send
+        # the pair's game if it is not on the table (any more), but may still have messages to send
         self._game_off_table: RemoteGame | None = None
         # sentence on why the game cannot go on, empty if it can
         self._fault = ""
@@ -180,24 +181,24 @@ class PairClient:
 
     @property
     def pause_s(self) -> float:
-        """The maximum time in seconds between two exchanges if `wake` is not called."""
+        """Maximum time in seconds between two exchanges if `wake` is not called."""
         is_playing = self._pair is not None and self._table.remote.is_running
         return POLL_INTERVAL_S if is_playing else PRESENCE_INTERVAL_S
 
     def reset_connection(self) -> None:
         """Reset what is valid for one connection only. Called after each connect."""
         self._announcements: Subscription | None = None
-        # number of our messages at the hub, -1 if the hub has to be asked
+        # number of our messages that the hub has, or -1 if it has to be asked
         self._sent_count = -1
-        # times that make our presence and the poll due at once
+        # both are so long ago that presence and poll are due at once
         self._presence_sent_s = -PRESENCE_INTERVAL_S
         self._polled_s = -POLL_INTERVAL_S
 
     async def claim(self, client: Client) -> None:
         """Claim this table for this machine, at most every `CLAIM_INTERVAL_S` seconds.
 
-        Raises `Illegal` if another machine is this table, or perhaps still is. A hub that does not
-        answer is still starting, and is asked again at the next interval.
+        Raises `Illegal` if another machine is this table, or perhaps still is. If the hub does not
+        answer, it is still starting, and the claim is repeated after the next interval.
         """
         if loop_time_s() < self._next_claim_s:
             return
@@ -209,6 +210,8 @@ class PairClient:
         self.is_shared = answer.claim_answer == "shared"
         if answer.claim_answer == "taken":
             raise wrong_phase(TWO_MACHINES)
+        # the connection is tried again until the other machine has claimed the table or is
+        # forgotten
         if answer.claim_answer == "open":
             raise wrong_phase(say("Looking for the hub."))
 
@@ -250,7 +253,7 @@ class PairClient:
     async def _send_queue(self, client: Client) -> None:
         """Send the queued requests and pass the answers to their callers.
 
-        If the connection breaks, the request stays queued for the next connection.
+        If the connection breaks, the request that is being sent stays queued for the next one.
         """
         while self._queue:
             request, future = self._queue[0]
@@ -281,7 +284,7 @@ class PairClient:
     async def _handle_announcement(self, message: Msg) -> None:
         self._last_heard_s = self._clock.monotonic_s()
         number = message.subject.rpartition(".")[2]
-        # the number comes from outside, so accept only one that a game can reach
+        # the number comes from outside, so accept only a number that a game can reach
         if number.isdecimal() and len(number) < 8:
             self._announced_number = max(self._announced_number, int(number))
         self._wake()
@@ -289,8 +292,8 @@ class PairClient:
     async def _request(self, client: Client, request: PairRequest) -> PairAnswer:
         """Send a request and return the hub's answer.
 
-        Raises `Illegal` if it refuses, `Malformed` for an answer that is not valid, and `NatsError`
-        of the library if there is none.
+        Raises `Illegal` if the hub refuses the request, `Malformed` for an answer that is not
+        valid, and `NatsError` of the library if no answer comes.
         """
         payload = msgspec.json.encode(request)
         subject = request_subject(self._own_table_id)
@@ -300,7 +303,8 @@ class PairClient:
     def _begin(self, pair: Pair) -> None:
         """Begin the game that was arranged.
 
-        If that fails, the message of `_game` tells the other table that this one has left.
+        If the game cannot begin here, the other table has to know. It is sent the message that this
+        table has left, which `_game` makes.
         """
         fault = ""
         self._game_off_table = None
@@ -334,14 +338,14 @@ class PairClient:
             return None
         try:
             remote = self._journal.fold(pair.number).remote
-        except CompanionError:  # a game of an earlier version may no longer fold
+        except CompanionError:  # a game of an earlier version may no longer fold to a session
             return None
         return remote if remote is not None and remote.remote_seat.id == pair.id else None
 
     def _game(self, pair: Pair) -> RemoteGame:
         """Return the game of a pair, from the table or else from the journal.
 
-        If it could not begin, its only message is that this table has left.
+        If the game could not begin, its only message is that this table has left.
         """
         game = self._table.remote.remote_game
         if game is not None and game.remote_seat.id == pair.id:
@@ -363,7 +367,7 @@ class PairClient:
                     subject, game.encode_message(number), headers={EXPECTED_SEQUENCE_HEADER: "0"}
                 )
             except APIError as error:
-                # the hub has it already, because the answer to an earlier attempt was lost
+                # the hub has the message already, because the answer to an earlier attempt was lost
                 if error.err_code != WRONG_SEQUENCE_CODE:
                     raise
             self._sent_count = number
@@ -373,7 +377,8 @@ class PairClient:
     ) -> int:
         """Return the number of our messages that the hub has.
 
-        Note a fault if they differ from the journal's, as after the restore of an older journal.
+        Note a fault if they differ from the journal's messages, as after an older journal was
+        restored.
         """
         subject_after_last = message_subject(
             pair.id, self._own_table_id, len(game.outgoing_messages) + 1
@@ -404,7 +409,7 @@ class PairClient:
             number = game.received_count + 1
             subject = message_subject(pair.id, other_table_id, number)
             payload = await fetch_stored_message(jetstream, subject)
-            # the message was announced but is still being written
+            # the message has been announced but is still being stored
             if payload is None and number <= self._announced_number:
                 await asyncio.sleep(WRITE_PAUSE_S)
                 payload = await fetch_stored_message(jetstream, subject)
@@ -419,7 +424,7 @@ class PairClient:
             except CompanionError as error:
                 log.warning("Hub: the other table's message %s was refused: %s", number, error.kind)
                 self._fault = _BAD_MESSAGE
-            # our answer to the message comes before the next one
+            # send our answer to this message before the next one is processed
             await self._send(jetstream, pair, self._game(pair))
 
     def _show_trouble(self, connection_trouble: str = "") -> None:
@@ -437,7 +442,7 @@ class PairClient:
         game = self._table.remote.remote_game
         if self._pair is None:
             return ""
-        # no game is on the table: the pair's game could not begin, and the fault says why
+        # without a game on the table, the pair's game could not begin, and the fault says why
         if game is None:
             return self._fault
         if game.remote_seat.id != self._pair.id or not self._table.remote.is_running:

@@ -1,8 +1,8 @@
 """Messages that arrange a game at two tables of a hub: tables' requests and the hub's answers.
 
 One table offers a game and gets a code, which is entered at the other table. The game and its two
-tables are then a pair. Both programs must have the same version. The game gets the higher of both
-tables' next game numbers.
+tables are then a pair. The programs of both tables must have the same version. Each table numbers
+its games, and the new game gets the higher of the two next numbers.
 
 The pairings of tournaments are something else (`companion.league.pairing`).
 """
@@ -60,7 +60,7 @@ class PairAcceptance(_Message, frozen=True, tag="take"):
 
 
 class PairQuery(_Message, frozen=True, tag="ask"):
-    """A request for the table's game at two tables, and for the code of its own offer."""
+    """A request for the table's current game at two tables, and for the code of its own offer."""
 
 
 class PairWithdrawal(_Message, frozen=True, tag="withdraw"):
@@ -81,9 +81,9 @@ class MachineClaim(_Message, frozen=True, tag="session"):
 # The hub's answer to a claim, empty in other answers:
 #
 # - `own`: the sender is the table.
-# - `shared`: the sender is the table, but another machine claims to be it, too.
-# - `taken`: another machine is the table.
-# - `open`: another machine was the table, and may still be.
+# - `shared`: the sender is the table, but another machine claims to be this table, too.
+# - `taken`: another machine is the table, so the sender has to stop.
+# - `open`: another machine was the table and may be switched off now. The sender has to wait.
 ClaimAnswer = Literal["", "own", "shared", "taken", "open"]
 
 PairRequest = PairOffer | PairAcceptance | PairQuery | PairWithdrawal | MachineClaim

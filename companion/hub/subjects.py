@@ -19,14 +19,15 @@ ALL_STATES = "tables.*.state"
 ALL_REQUESTS = "tables.*.pair"
 ALL_PAIRS = "pairs.*.*.*"
 ALL_PRESENCE = "near.*.*"
-# Last word of an announcement (`announcement_subject`) that the other table is there. The table
-# itself reports that on `presence_subject`.
+# Last word of the subject on which the hub announces that the other table is there
+# (`announcement_subject`). The other table reports its presence to the hub on `presence_subject`.
 PRESENCE = "near"
-# Header with the sequence number that must be the last of the subject, 0 for none. Otherwise
-# JetStream rejects the message. This replaces `Nats-Msg-Id`: ids are shared within a stream, so one
-# table could use up another's next id, and that table's message would be dropped as a duplicate.
+# Header with the sequence number that the last message of the subject must have, or 0 if there must
+# be none. Otherwise JetStream rejects the message. This header is used and not `Nats-Msg-Id`,
+# because message ids are shared within a stream. One table could use up the next id of another
+# table, whose message would then be dropped as a duplicate.
 EXPECTED_SEQUENCE_HEADER = "Nats-Expected-Last-Subject-Sequence"
-# JetStream's error code for a message whose `EXPECTED_SEQUENCE_HEADER` is not that of the last one.
+# JetStream's error code for a message whose `EXPECTED_SEQUENCE_HEADER` does not fit.
 WRONG_SEQUENCE_CODE = 10071
 
 # Beginnings of the subjects on which JetStream is asked for the last message of a subject.
@@ -66,9 +67,9 @@ def request_subject(table_id: str) -> str:
 
 
 def message_subject(pair_id: str, table_id: str, number: int | str) -> str:
-    """Return the subject of one message of a pair. It holds at most one message.
+    """Return the subject of one message of a pair. Each subject holds at most one message.
 
-    `number` counts the messages of that table from 1, and `*` stands for all of them.
+    `number` counts the messages of the table from 1, or is `*` for all of its messages.
     """
     return f"pairs.{pair_id}.{table_id}.{number}"
 

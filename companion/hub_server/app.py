@@ -28,8 +28,8 @@ from web.server.server import Server, open_server
 class Hub(Closeable):
     """A running hub, which starts when it is created. Raises `SystemTrouble` if it cannot start.
 
-    `close` may be called twice. Tests and the command line use its parts, such as `room`, `league`
-    and `members`.
+    `close` may be called twice. Tests and the command line use the hub's parts, such as `room`,
+    `league` and `members`.
     """
 
     def __init__(self, settings: HubSettings, clock: Clock | None = None) -> None:
@@ -69,7 +69,7 @@ class Hub(Closeable):
                 servers=(f"{scheme}://:{settings.nats_port}",),
                 when_removed=(
                     self.pairs.forget,
-                    # `members` is not set yet while this list is built
+                    # a lambda, because `members` is not set yet while this list is built
                     lambda _: self.members.update_permissions(),
                     self.nats_connection.forget,
                     self.room.remove,
@@ -89,7 +89,7 @@ class Hub(Closeable):
         settings, web = self._settings, self._settings.web
         tls = certificate_context(web.certificate, web.key) if web.certificate else None
         self.members.update_permissions()
-        # closed in reverse order: the pages close before NATS
+        # the stack closes its parts in reverse order, so the pages close before NATS
         self._stack.callback(self.nats_connection.close)
         site = SiteConfig(
             web,
@@ -128,7 +128,7 @@ class Hub(Closeable):
         self._stack.close()
 
     def _start_pair(self, pair: Pair) -> None:
-        """Let the tables of a pair use the subjects of their game, and notify both tables."""
+        """Let the tables of a pair use the subjects of their game, and tell both to ask for it."""
         self.members.update_permissions()
         for table_id in pair.tables.values():
             self.nats_connection.send_command(table_id, encode_command(HubCommand(pair=True)))

@@ -17,10 +17,10 @@ REPEAT_S = 1.0
 
 
 class DesiredStateSender:
-    """Tells every table which game is paired there, and repeats it until the table follows.
+    """Tells every table which game is paired there, and repeats that until the table follows.
 
-    A table follows if its state has the mark of what is desired (see `DesiredState`).
-    `send_command` takes a table's id in subjects and an encoded command.
+    A table follows if the state that it reports has the mark of the desired state (see
+    `DesiredState`). `send_command` takes a table's id in NATS subjects and an encoded command.
     """
 
     def __init__(
@@ -37,7 +37,7 @@ class DesiredStateSender:
         self._sent_s = -REPEAT_S
 
     def step(self) -> None:
-        """Give waiting boards a table and send desired states, if the interval has passed."""
+        """Assign tables to waiting boards and send desired states, if the interval has passed."""
         now_s = self._clock.monotonic_s()
         if now_s - self._sent_s < REPEAT_S:
             return
@@ -47,7 +47,7 @@ class DesiredStateSender:
             if table.state is None or table.is_lost(now_s):
                 continue
             desired = desired_state(self._round_game(table.id))
-            # repeated until the table follows, because a message may be lost
+            # sent again until the table follows, because a message may be lost
             if table.state.follows != desired.mark:
                 self._send_command(table.id, encode_command(HubCommand(desired_state=desired)))
 

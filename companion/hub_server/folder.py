@@ -1,6 +1,6 @@
-"""The hub's folder: its secrets, its settings, and the tables that have joined.
+"""The hub's folder with the hub's file: its secrets, its settings, and the tables that have joined.
 
-NATS has its own store and is not part of this file.
+What tables send is not in this file. NATS stores it in a folder of its own.
 """
 
 from __future__ import annotations
@@ -52,15 +52,15 @@ class StoredTable(
     """A table that has joined, as the hub's file stores it."""
 
     id: str
-    """Id in NATS subjects. `number` and `name` are for people."""
+    """Id of the table in NATS subjects. Its `number` and `name` are for people."""
     number: int
     name: str
     key: str
-    """Public NKey, the key with which it connects to NATS."""
+    """Public NKey, by which NATS checks that it is this table that connects."""
     is_shut_out: bool = False
-    """Whether it has no permissions, because it has sent too many messages."""
+    """Whether the table has no permissions, because it has sent too many messages."""
     is_waiting: bool = False
-    """Whether the owner has not admitted it yet."""
+    """Whether the table waits for the owner to admit it."""
 
 
 class HubFile(msgspec.Struct, frozen=True, rename={"owner_key": "host_key", "private_key": "seed"}):
@@ -104,9 +104,9 @@ class HubFile(msgspec.Struct, frozen=True, rename={"owner_key": "host_key", "pri
 
 
 class HubFolder:
-    """The hub's folder with its file, which is rewritten at every change.
+    """The hub's folder with the hub's file, which is rewritten at every change.
 
-    It may be used from any thread. Every method that reads or writes the file raises
+    It may be used from any thread. If the file cannot be read or written, its methods raise
     `SystemTrouble`.
     """
 
@@ -175,7 +175,7 @@ class HubFolder:
 def open_existing_folder(folder: Path) -> HubFolder:
     """Open the folder of a hub that has run before.
 
-    Raises `SystemTrouble` if none has, or if its file cannot be read.
+    Raises `SystemTrouble` if no hub has run there, or if its file cannot be read.
     """
     folder = folder.expanduser()
     if not (folder / FILE_NAME).exists():

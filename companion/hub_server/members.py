@@ -21,10 +21,10 @@ log = logging.getLogger(__name__)
 class Members:
     """Carries out what the owner does to tables on the hub's pages. May be used from any thread.
 
-    It implements `web.hub.host.HubActions`. A `table_id` is the id of a table in NATS subjects.
-    `send_command` takes it and an encoded command. `servers` are the addresses of NATS that a table
-    gets when it joins. After a table is removed, each function in `when_removed` is called in order
-    with that table's id.
+    This class implements `web.hub.host.HubActions`. Each `table_id` is the id of a table in NATS
+    subjects. `send_command` takes a `table_id` and an encoded command. `servers` are the addresses
+    of NATS that a table gets when it joins. After a table is removed, each function in
+    `when_removed` is called in order with that table's id.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class Members:
         Tables without permission are disconnected when this returns, unless NATS hangs. Raises
         `OSError` if the files of NATS cannot be written.
         """
-        # without the lock, older permissions could be written last
+        # without the lock, one thread could write older permissions after another one's newer ones
         with self._permissions_lock:
             self._nats_server.write_configuration(format_accounts(self._folder.file))
             self._nats_server.reload()
@@ -69,7 +69,7 @@ class Members:
         return JoinedTable(table.id, table.number, self._servers)
 
     def remove(self, table_id: str) -> None:
-        """Remove a table and its data."""
+        """Remove a table from the hub, with all its data."""
         self._folder.change(
             lambda file: replace(
                 file, tables=tuple(member for member in file.tables if member.id != table_id)
@@ -83,7 +83,7 @@ class Members:
         self._update_table(table_id, is_shut_out=False, is_waiting=False)
 
     def shut_out(self, table_id: str) -> None:
-        """Shut a table out. It has no permissions until the owner admits it again."""
+        """Shut a table out, unless it is shut out already. Only the owner can admit it again."""
         for member in self._folder.file.tables:
             if member.id == table_id and not member.is_shut_out:
                 log.warning("Hub: table %s sends too many messages and is shut out", member.number)

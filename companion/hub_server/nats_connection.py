@@ -1,13 +1,13 @@
 """The hub's connection to NATS, in its own thread.
 
-It creates the streams, passes on tables' messages, and supervises the NATS server. Tables publish a
-record for every input that they have accepted. JetStream, the store in NATS, keeps the records in a
-stream, and a consumer delivers them to the hub in order. Messages between the two tables of a game
-are in a stream of their own.
+The connection creates the streams, passes on tables' messages, and supervises the NATS server.
+Tables publish a record for every input that they have accepted. JetStream, the store in NATS, keeps
+the records in a stream, and a consumer delivers them to the hub in order. Messages between the two
+tables of a game are in a stream of their own.
 
-After any failure the connection and the consumer are set up again. The server is restarted if it
-has stopped or does not answer. The consumer continues after the last record whose results were
-stored.
+After any failure, the connection and the consumer are set up again. The server is restarted if it
+has stopped or does not answer. The consumer continues after the last record whose results are
+stored in the league.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ from web.hub.room import HubRoom
 from web.security.rate_limit import Rate, TokenBuckets
 
 log = logging.getLogger(__name__)
-# Maximum number of records stored for each table, about fifty games.
+# Maximum number of records stored for each table. They are about fifty games.
 MAX_RECORDS_PER_TABLE = 5000
 # Pause in seconds between two steps of the periodic tasks.
 STEP_PAUSE_S = 0.1
@@ -85,22 +85,23 @@ ANSWER_TIMEOUT_S = 5.0
 MIN_FREE_BYTES = 32 * 1024 * 1024
 # Maximum size of a message between two tables in bytes, with its headers.
 MAX_PAIR_MESSAGE_BYTES = 4096
-# Maximum number of digits in the number of such a message. It limits what one table can store for a
-# game to some 40 MB, which does not displace other tables' messages.
+# Maximum number of digits in the number of a message between two tables. It limits what one table
+# can store for a game to some 40 MB, which leaves room for other tables' messages.
 MAX_NUMBER_DIGITS = 4
-# Time in seconds for which JetStream looks for duplicate message ids, the shortest that it allows.
-# Our messages have no ids.
+# Time in seconds for which JetStream remembers message ids to find duplicates. It is the shortest
+# time that JetStream allows, because our messages have no ids.
 DUPLICATE_WINDOW_S = 0.1
 # Seconds after which messages of a game at two tables are deleted.
 MAX_PAIR_AGE_S = 60 * 86_400.0
 
-# Rate limit of a table's messages, which shuts a table out: a burst, then messages a second. The
-# burst covers what a long outage has delayed, and the rate is higher than any table needs.
+# Rate limit of a table's messages: the size of a burst, then messages a second. A table that
+# exceeds the limit is shut out. The burst covers what a long outage has delayed, and the rate is
+# higher than any table needs.
 MESSAGE_RATE = Rate(20_000, 100.0)
 # Number of messages for which an invalid one counts.
 BAD_MESSAGE_COST = 200
-# Number of messages for which a request about a game at two tables counts. NATS loads its
-# permissions again when one is accepted.
+# Number of messages for which a request about a game at two tables counts. It counts for many,
+# because NATS loads all permissions again when an offer is accepted.
 REQUEST_COST = 20
 
 _DISK_FULL = say(
@@ -112,8 +113,9 @@ _DISK_FULL = say(
 class NatsConnection:
     """Runs the NATS server and a connection to it, from `start` to `close`.
 
-    Its thread calls members, room, league and pairs. `close` may be called twice. The other public
-    methods may be called from any thread, but `handle_record` only from the connection's.
+    The connection's thread calls the members, the room, the league and the pairs. `close` may be
+    called twice. Any thread may call the public methods, except `handle_record`, which only the
+    connection's thread may call.
     """
 
     # set by `start`, because these parts need the connection themselves
@@ -131,7 +133,7 @@ class NatsConnection:
         self._private_key = private_key
         self._max_store_bytes = max_store_mb * 1024 * 1024
         self._client: Client | None = None
-        # whether the disk has been full: NATS then stores nothing until its next start
+        # whether the disk has been full. After that NATS stores nothing until it is started again
         self._has_been_full = False
         self._is_closing = False
         self._message_tokens = TokenBuckets(MESSAGE_RATE, time.monotonic)
@@ -142,7 +144,7 @@ class NatsConnection:
         self._checked_s = -CHECK_INTERVAL_S
         # set when tables can connect, or when the start has failed
         self.is_ready = threading.Event()
-        # streams with the subjects whose messages have to be deleted there
+        # what has to be deleted: pairs of a stream and the subject of the messages in it
         self._pending_purges: set[tuple[str, str]] = set()
         self._thread = LoopThread("hub-store", self._run)
         self._start_error: CompanionError | None = None
@@ -202,11 +204,11 @@ class NatsConnection:
     def handle_record(
         self, table_id: str, record: PublicRecord, age_s: float, sequence: int, stored_s: float
     ) -> None:
-        """Handle an accepted input of a table. Its result is stored before the room shows it.
+        """Handle a table's record. A result is stored before the room shows the record.
 
-        `sequence` is its number in the stream. `stored_s` is the Unix time, by the hub's clock, at
-        which it was stored there, and `age_s` the seconds since then. Raises a `CompanionError` if
-        the result cannot be stored.
+        `sequence` is the record's number in the stream. `stored_s` is the Unix time, by the hub's
+        clock, at which the record was stored there, and `age_s` the seconds since then. Raises a
+        `CompanionError` if the result cannot be stored.
         """
         if self._room.has_table(table_id):
             pair = record.pair
@@ -217,7 +219,7 @@ class NatsConnection:
         self._room.receive_record(table_id, record, age_s)
 
     async def _run(self) -> None:
-        # positions are written in one thread, where the default would be several
+        # one thread is enough to write positions (`_save_positions`), so do not start several
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(1))
         try:
             self._server.start()
@@ -265,7 +267,7 @@ class NatsConnection:
             # a lower sequence number than before means that this is another store
             if records_info.state.last_seq < self._league.results.sequence:
                 self._league.results.restart_sequence()
-            # after a reconnect, the room still shows the last records
+            # after a reconnect, the room still shows the last records and needs no others
             if not self._has_last_records:
                 await self._load_last_records(jetstream)
             await self._subscribe(client, jetstream)
@@ -316,7 +318,8 @@ class NatsConnection:
     async def _save_positions(self) -> None:
         """Write the positions in tables' records, if they are due.
 
-        Tolerates a full disk, because staff calls need the connection but no disk.
+        A full disk is only logged. The connection has to stay, because calls for the staff need it,
+        but need no disk.
         """
         try:
             await asyncio.to_thread(self._league.results.save_positions)
@@ -329,7 +332,7 @@ class NatsConnection:
         return self._has_been_full
 
     async def _create_streams(self, jetstream: JetStreamContext) -> StreamInfo:
-        """Create or update the streams. Return the state of the tables' records."""
+        """Create or update the streams. Return the information on the stream of records."""
         shared = StreamConfig(
             storage=StorageType.FILE,
             discard=DiscardPolicy.OLD,
@@ -360,10 +363,7 @@ class NatsConnection:
         return await jetstream.stream_info(RECORDS_STREAM)
 
     async def _load_last_records(self, jetstream: JetStreamContext) -> None:
-        """Read the last record of every table.
-
-        The room shows it until the consumer has caught up.
-        """
+        """Show the last record of every table in the room, until the consumer has caught up."""
         for table in self._room.tables():
             try:
                 last = await jetstream.get_msg(
@@ -412,7 +412,10 @@ class NatsConnection:
         await self._publish(message.reply, answer)
 
     async def _handle_pair_message(self, message: Msg) -> None:
-        """Announce a table's message to the other table of its game."""
+        """Announce a table's message to the other table of its game.
+
+        Only the number of the message is announced. The other table then fetches the message.
+        """
         _, pair_id, table_id, number = message.subject.split(".")
         if self._room.has_table(table_id):
             is_valid = number.isdecimal() and len(number) <= MAX_NUMBER_DIGITS
@@ -464,7 +467,7 @@ class NatsConnection:
             await self._client.publish(subject, payload)
 
     async def _purge(self, jetstream: JetStreamContext) -> None:
-        """Delete the data of tables and games that are gone. Retried until it succeeds."""
+        """Delete the data of tables and games that are gone. What fails is tried again later."""
         for name, subject in tuple(self._pending_purges):
             try:
                 await jetstream.purge_stream(name, subject=subject)

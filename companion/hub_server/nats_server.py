@@ -1,6 +1,7 @@
 """The NATS server, which the hub runs as a child process.
 
-This module writes its configuration and accounts, starts it, and starts it again if it stops.
+This module writes the server's configuration and accounts, starts the server, and starts it again
+if it stops.
 """
 
 from __future__ import annotations
@@ -37,12 +38,12 @@ READY_TIMEOUT_S = 15.0
 RELOAD_TIMEOUT_S = 5.0
 # Interval in seconds at which the start is checked. A reload is checked four times as often.
 POLL_INTERVAL_S = 0.02
-# Number of reloads after a change. NATS subscribes to the subjects of a new account only at the
-# second one.
+# Number of reloads after a change. Two are needed, because NATS subscribes to the subjects of a new
+# account only at the second reload.
 RELOADS = 2
 # Text in the log that confirms a reload.
 RELOADED_TEXT = b"Reloaded server configuration"
-# The program, which is on the path or beside Python.
+# Name of the server's program, which is on the path or in Python's own folder.
 PROGRAM = "nats-server"
 # Growth of the heap, in percent, that starts a garbage collection. With 50 the server takes a
 # quarter less memory than with Go's default of 100.
@@ -54,8 +55,8 @@ ACCOUNTS_FILE = "tables.conf"
 LOG_FILE = "nats.log"
 # Maximum number of connections to the server: twice the number of tables that a hub may have.
 MAX_CONNECTIONS = 1000
-# Maximum number of connections with one table's key. A table uses one, but connections that broke
-# unnoticed also count.
+# Maximum number of connections with one table's key. A table uses one connection, but connections
+# that broke unnoticed also count for a while.
 MAX_CONNECTIONS_PER_TABLE = 32
 # Maximum number of subscriptions of each connection.
 MAX_SUBSCRIPTIONS = 64
@@ -67,9 +68,10 @@ def format_accounts(file: HubFile) -> str:
     """Return the accounts and permissions in the format of nats-server's configuration.
 
     The hub may do everything, and each table may use its own subjects only. Each table has its own
-    account, which imports these subjects from the hub's account. Permissions alone are not enough,
-    because NATS does not check the subject of a reply. A table could have JetStream's replies sent
-    to other tables or to JetStream's own API, with content that it has stored before.
+    account, which imports these subjects from the hub's account. Permissions without separate
+    accounts are not enough, because NATS does not check the subject of a reply. A table could store
+    some content, and then have JetStream's replies with that content sent to other tables or to
+    JetStream's own API.
     """
     # a table that waits to be admitted has no permissions, like one that is shut out
     admitted = [table for table in file.tables if not (table.is_shut_out or table.is_waiting)]
@@ -87,10 +89,10 @@ def account_name(table_id: str) -> str:
 def _hub_account(hub_key: str, tables: Iterable[StoredTable]) -> dict[str, object]:
     """Return the hub's account.
 
-    It exports the subjects on which `tables` publish, and imports those to which they subscribe.
-    All of them are exported as services, even those without replies. NATS has stream exports for
-    that, but it crashes if somebody subscribes to one of another account during a reload (seen with
-    2.15.1, about once in 25 reloads under many subscriptions).
+    The account exports the subjects on which `tables` publish, and imports those to which they
+    subscribe. All of them are exported as services, even subjects without replies. For those NATS
+    has stream exports, but it crashes if somebody subscribes to a stream of another account during
+    a reload. That was seen with version 2.15.1, about once in 25 reloads under many subscriptions.
     """
     imports = [
         _service_import(account_name(table.id), subject)
@@ -106,7 +108,7 @@ def _hub_account(hub_key: str, tables: Iterable[StoredTable]) -> dict[str, objec
 
 
 def _table_account(table: StoredTable, pair: Pair | None) -> dict[str, object]:
-    """Return a table's account. Its limits leave enough connections for all other tables."""
+    """Return a table's account, with limits that leave connections for all other tables."""
     publish = [*publishable_subjects(table.id)]
     if pair:
         publish += publishable_pair_subjects(pair.id, table.id, pair.other_of(table.id))
@@ -211,16 +213,16 @@ class NatsServer:
         return False
 
     def reload(self) -> None:
-        """Reload the accounts and wait until it is done, at most `RELOAD_TIMEOUT_S` for each time.
+        """Reload the accounts, and wait until each reload is done, at most `RELOAD_TIMEOUT_S`.
 
-        Clients without permission are disconnected by the reload, all others stay connected. A
+        A reload disconnects clients that no longer have permission. All others stay connected. A
         server that is not running reads the accounts at its start.
         """
         for _ in range(RELOADS):
             self._reload_once()
 
     def _reload_once(self) -> None:
-        """Make the server reload, and wait until its log confirms that, or for the timeout."""
+        """Make the server reload, and wait until its log confirms that or the timeout is over."""
         log_path = self._folder / LOG_FILE
         if self.pid is None or self._process is None:
             return

@@ -47,22 +47,24 @@ class _ClaimTimes(NamedTuple):
 
 
 class MachineClaims:
-    """Decides which machine is a table if several claim to be: the first that still claims it.
+    """Decides which machine is a table if several claim to be: the first one that still claims it.
 
-    Two machines with one identity would overwrite each other's records. That happens if somebody
-    copies the SD card of a table.
+    If somebody copies the SD card of a table, two machines have one identity. Without this class
+    they would write their records over each other's.
     """
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        # by table and machine, with the machine that claimed the table first at the front
+        # times of the claims, by table and then by machine. The machine that claimed the table
+        # first is the first one in its dictionary
         self._claims: dict[str, dict[str, _ClaimTimes]] = {}
 
     def claim(self, table_id: str, machine_id: str) -> ClaimAnswer:
         """Record a machine's claim to be a table, and return the answer.
 
-        A second machine is refused at once: with `open` until the first one claims the table again,
-        then with `taken`. A machine that reconnects or restarts in time is still the first one.
+        A second machine is refused at once. The answer is `open` until the first machine claims the
+        table again, and `taken` from then on. If the first machine reconnects or restarts in time,
+        it is still the first one.
         """
         now_s = self._clock.monotonic_s()
         claims = {
@@ -72,7 +74,7 @@ class MachineClaims:
         }
         self._claims[table_id] = claims
         first_s = claims[machine_id].first_s if machine_id in claims else now_s
-        # two are enough to refuse a third, and storing any number of them would fill the memory
+        # store two machines at most, because any number of claims could fill the memory
         if len(claims) < 2 or machine_id in claims:
             claims[machine_id] = _ClaimTimes(first_s, now_s)
         holder = next(iter(claims))
@@ -92,10 +94,10 @@ class _OpenOffer(NamedTuple):
 class PairRegistry:
     """Holds offers in memory, and stores the pairs: games that two tables have arranged.
 
-    The thread of the hub's connection to NATS calls it. The owner's pages call only `forget`.
-    `when_paired` is called after a pair is stored, and has to let its tables use the subjects of
-    their game. `when_over` is called with the id of a pair when one of its tables has begun another
-    game or has left the hub.
+    The thread of the hub's connection to NATS calls this object. The owner's pages call only
+    `forget`. `when_paired` is called after a pair is stored, and has to let the pair's tables use
+    the subjects of their game. `when_over` is called with the id of a pair when one of its tables
+    has begun another game or has left the hub.
     """
 
     def __init__(
@@ -122,9 +124,9 @@ class PairRegistry:
             return msgspec.json.encode(PairAnswer(refused=i18n.sentence_to_json(error.message)))
 
     def current(self, pair_id: str) -> Pair | None:
-        """Return the pair with this id.
+        """Return the pair with this id, if it is the current game of both its tables.
 
-        None if there is none, or if one of its tables has begun another game.
+        Return None if there is no such pair, or if one of its tables has begun another game.
         """
         file = self._folder.file
         pair = file.pair(pair_id)
@@ -152,7 +154,7 @@ class PairRegistry:
             self._when_over(current.id)
 
     def _answer(self, table_id: str, payload: bytes) -> PairAnswer:
-        """Carry out a request, and return the answer. Raises a `CompanionError` to refuse it."""
+        """Carry out a request, and return the answer. Raises `CompanionError` if it is refused."""
         match decode_request(payload):
             case PairOffer() as offer:
                 require_playable(offer.game, offer.options)
@@ -195,7 +197,8 @@ class PairRegistry:
     def _find_offer(self, typed_code: str, asking_table: str) -> tuple[str, PairOffer]:
         """Return the table that offers a game under a code, and its offer.
 
-        Raises `Illegal` for a wrong code, after too many of them, and for the table's own code.
+        Raises `Illegal` for a wrong code, after too many wrong codes, and for the code of the
+        asking table itself.
         """
         matches = [
             (table_id, open_offer.offer)

@@ -85,20 +85,23 @@ def test_a_killed_nats_neither_loses_nor_repeats_records(tmp_path: Path) -> None
             table.close()
 
 
-def test_turns_played_without_a_hub_arrive_later(
-    tmp_path: Path,
-) -> None:
+def test_turns_played_without_a_hub_arrive_later(tmp_path: Path) -> None:
+    """Hub and table are restarted in turn. The table goes on where the hub's store ends."""
     settings = hub_settings(tmp_path / "hub")
     with AdmittingHub(settings) as hub:
         table = join_table(hub, tmp_path / "table")
         table.play()
         until("the hub shows the last input", lambda: shows_last_input(hub, table))
+
+    # turns without a hub, before and after a restart of the table's service
     until("the call key loses its listener", lambda: not table.bell.has_listener)
     table.play()
     table.close()
-    table = TableAtHub(table.folder, table.member)  # as after a restart of its service
+    table = TableAtHub(table.folder, table.member)
     until("the table reports the missing hub", lambda: "does not answer" in table.line.sentence)
     table.play()
+
+    # the hub is back, and the table's service is restarted once more
     with AdmittingHub(settings) as hub:
         require_all_records(hub, table)
         table.close()
@@ -109,6 +112,7 @@ def test_turns_played_without_a_hub_arrive_later(
 
 
 def test_a_table_fills_a_lost_store_again(tmp_path: Path) -> None:
+    """NATS's store is deleted while the hub does not run. The table's journal still has it all."""
     settings = hub_settings(tmp_path / "hub")
     with AdmittingHub(settings) as hub:
         table = join_table(hub, tmp_path / "table")
@@ -123,17 +127,21 @@ def test_a_table_fills_a_lost_store_again(tmp_path: Path) -> None:
 def test_a_restored_journal_continues_in_another_epoch(
     hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # otherwise the hub takes the machine with the other journal for a copy, and makes it wait
+    # The same machine with another journal looks like a copy of the table. Without this timeout the
+    # hub would make it wait.
     monkeypatch.setattr("companion.hub_server.pairs.CLAIM_TIMEOUT_S", 0.0)
     table = join_table(hub, tmp_path / "table")
     table.play(2)
     require_all_records(hub, table)
     table.close()
+
+    # the same table with another journal, as after the restore of a backup
     (tmp_path / "restored").mkdir()
-    restored = TableAtHub(tmp_path / "restored", table.member)  # the same table, another journal
+    restored = TableAtHub(tmp_path / "restored", table.member)
     restored.play()
     until("the hub shows the new game", lambda: shows_last_input(hub, restored))
     epochs = [record.epoch for record in records_at_hub(hub, table.member.table_id)]
+    # the records of the first journal, then those of the other one under a higher epoch
     assert epochs == sorted(epochs)
     assert set(epochs) == {0, 1}
     restored.close()
@@ -142,7 +150,10 @@ def test_a_restored_journal_continues_in_another_epoch(
 def test_the_room_shows_all_after_a_refused_result(
     hub: Hub, table: TableAtHub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shown_entries, process, show = [], hub.league.results.process_record, hub.room.receive_record
+    """After the refusal the hub gets the record again, and must show no record twice."""
+    process = hub.league.results.process_record
+    show = hub.room.receive_record
+    shown_entries = []
     refusals = [SystemTrouble("The disk is full")] * 2
 
     def refuse_third_twice(*arguments: Any) -> None:
@@ -161,7 +172,7 @@ def test_the_room_shows_all_after_a_refused_result(
     monkeypatch.setattr(hub.room, "receive_record", show_and_note)
     table.play(2)
     require_all_records(hub, table)
-    assert not refusals
+    assert not refusals, "no record was refused"
     assert entries_before + shown_entries == table.entries()
 
 
@@ -173,6 +184,7 @@ def test_a_table_plays_on_while_nats_hangs(tmp_path: Path) -> None:
         assert hub.nats_server is not None
         pid = hub.nats_server.pid
         assert pid is not None
+        # a stopped process hangs: its connections stay open, but it answers nothing
         os.kill(pid, signal.SIGSTOP)
         try:
             table.play(3)
@@ -189,12 +201,15 @@ def test_a_table_plays_on_while_nats_hangs(tmp_path: Path) -> None:
 def test_a_copied_card_is_reported_on_both_machines(
     hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Two machines run with copies of one SD card. The second may connect when the first ends."""
     monkeypatch.setattr("companion.hub.pair_client.CLAIM_INTERVAL_S", 0.2)
     monkeypatch.setattr("companion.hub.pair_client.PRESENCE_INTERVAL_S", 0.2)
     monkeypatch.setattr("companion.hub.hub_connection.MAX_RECONNECT_PAUSE_S", 1.0)
     first = join_table(hub, tmp_path / "card")
     require_all_records(hub, first)
     first.close()
+
+    # copy the files while no service uses them, then run both machines
     shutil.copytree(tmp_path / "card", tmp_path / "copy")
     first = TableAtHub(tmp_path / "card", first.member)
     until("the first machine is connected", lambda: first.line.is_connected)
@@ -207,6 +222,8 @@ def test_a_copied_card_is_reported_on_both_machines(
         assert not second.line.is_connected
         first.play(1)
         until("the hub shows the first machine's turn", lambda: shows_last_input(hub, first))
+
+        # the second machine is the table once the first one has been silent for the timeout
         first.close()
         monkeypatch.setattr("companion.hub_server.pairs.CLAIM_TIMEOUT_S", 0.5)
         until("the second machine is connected", lambda: second.line.is_connected)
@@ -229,12 +246,13 @@ def test_a_table_belongs_to_its_first_living_machine() -> None:
 
     # no other machine claims the table
     assert claims("a", "a", "a") == ["own"] * 3
-    # "a" has not claimed the table since they came: it may have been switched off
+    # "b" and "c" come. Since then "a" has not claimed the table, so it may have been switched off.
     assert claims("b", "b", "c") == ["open"] * 3
-    # "a" claims the table again, is told of "b", and "b" is told of it. "c" counts as new each
-    # time, because only two machines are stored
+    # "a" claims the table again and is told of "b". Then "b" is told of "a". "c" counts as new each
+    # time, because only two machines are stored.
     assert claims("a", "b", "c", "a") == ["shared", "taken", "open", "shared"]
-    # "a" is forgotten after its timeout, and then is the one that comes second
+    # After its timeout "a" is forgotten, so "b" has the table. When "a" comes back, it is the
+    # second.
     clock.advance(CLAIM_TIMEOUT_S)
     assert claims("b", "b", "a") == ["own", "own", "open"]
 
@@ -251,6 +269,7 @@ def test_stolen_credentials_open_only_the_tables_subjects(
     victim_id = victim.member.table_id
     records_before = records_at_hub(hub, victim_id)
 
+    # subjects of another table, of all tables, and of NATS's own API
     publications = [record_subject(victim_id), state_subject(victim_id), command_subject(victim_id)]
     publications += [f"$JS.API.STREAM.PURGE.{RECORDS_STREAM}", "$JS.API.STREAM.NAMES"]
     subscriptions = [">", "tables.>", command_subject(victim_id), f"{inbox_prefix(victim_id)}.>"]
@@ -289,6 +308,7 @@ def test_a_table_goes_on_after_an_unreadable_record(hub: Hub, table: TableAtHub)
     require_all_records(hub, table)
 
     async def publish_unreadable_record(client: Client) -> None:
+        # the number of an entry is no word
         await client.publish(record_subject(table.member.table_id), b'{"entry": "one"}')
 
     act_with_key(hub, table, publish_unreadable_record)
@@ -306,16 +326,17 @@ def test_a_table_goes_on_after_an_unreadable_record(hub: Hub, table: TableAtHub)
 def test_names_are_sent_only_if_agreed(
     hub: Hub, tmp_path: Path, agreed: bool, names: set[str]
 ) -> None:
-    # the fake clock stands in 2023: a table's wrong date delays no report
+    # the fake clock stands in 2023, because a table's wrong date must not delay its reports
     table = join_table(hub, tmp_path / "table", names=agreed, clock=FakeClock())
     table.sit("Mara", "Jonas")
-    # a report with this sentence was made after both had sat down
+    # the health is set last, so that a report that has it was made after both had sat down
     table.health = say("The card is nearly full.")
     number = table.member.number
 
     def names_at_hub() -> set[str] | None:
-        """Return the names in the hub's last report from the table, or None before one with the
-        sentence of its health.
+        """Return the names in the last report that the hub has from the table.
+
+        Return None while that report does not have the sentence of its health.
         """
         at_hub = hub.room.table(number)
         state = at_hub.state if at_hub else None
@@ -365,7 +386,9 @@ def test_an_address_without_a_hub_is_reported(address: str, words: str) -> None:
     "answer",
     [
         b"HTTP/1.1 307 x\r\nLocation: /within\r\nContent-Length: 0\r\n\r\n",
+        # a body that is shorter than its length says
         b"HTTP/1.1 400 cut-off\r\nContent-Length: 9\r\n\r\n{}",
+        # JSON that is nested too deeply for a decoder
         b"HTTP/1.1 400 nested\r\n\r\n" + b"[" * 8000,
     ],
 )
@@ -385,6 +408,7 @@ def test_joining_refuses_answers_that_no_hub_gives(answer: bytes) -> None:
 
 
 def test_a_table_without_hub_imports_no_hub_code() -> None:
+    """It would cost each table memory and time at its start. So would the libraries of NATS."""
     script = (
         "import sys, companion.service.app\n"
         "print([name for name in sys.modules"
@@ -398,7 +422,8 @@ def test_a_table_without_hub_imports_no_hub_code() -> None:
 
 
 def test_an_error_is_logged_without_its_message(caplog: pytest.LogCaptureFixture) -> None:
-    # network errors are not logged at all
+    """A message could quote what a player has ordered in secret."""
+    # the first two are network errors, which are not logged at all
     for error in (ConnectionClosedError(), OSError("gone"), ValueError("an order")):
         asyncio.run(log_client_error(error))
     assert caplog.text.count("could not be handled") == 1

@@ -26,12 +26,13 @@ def owner_client(companion: Companion) -> tuple[FlaskClient, dict[str, str]]:
 
 
 def both_play_remotely(companions: list[Companion]) -> bool:
+    """Return whether a game at two tables is on at both of them."""
     return all(session_of(companion.table).remote for companion in companions)
 
 
 @pytest.fixture(autouse=True)
 def long_answer_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a hub take a minute to answer, so that a busy machine fails no request."""
+    """Let a hub take a minute to answer, so that no request fails because the computer is busy."""
     monkeypatch.setattr(pair_client, "ANSWER_TIMEOUT_S", 60.0)
 
 
@@ -41,6 +42,8 @@ def test_two_owners_begin_a_game_by_code(tmp_path: Path) -> None:
         other_client, other_key = owner_client(north)
         page = client.get("/host/hub/game", headers=key).text
         assert "BINMAT needs one deck of cards: it cannot be played at two tables." in page
+
+        # South's owner offers a game and gets a code. The page shows it in two groups of letters.
         form = {"game": "outbuffered", "seat": "south", "name": " Mara "}
         offer = "/api/host/hub/offer"
         assert client.post(offer, json=form).status_code == 403
@@ -52,10 +55,14 @@ def test_two_owners_begin_a_game_by_code(tmp_path: Path) -> None:
             f"Code for the other owner: {shown}" in client.get("/host/hub/game", headers=key).text
         )
         assert shown in client.get("/host", headers=key).text
+
+        # after a withdrawal the code is worth nothing
         client.post("/api/host/hub/withdraw", json={}, headers=key)
         accept = "/api/host/hub/take"
         withdrawn = other_client.post(accept, json={"code": code}, headers=other_key)
         assert withdrawn.status_code == 409
+
+        # North's owner accepts a second offer, whose code may be typed in capitals and with spaces
         code = client.post(offer, json=form, headers=key).get_json()["code"]
         acceptance = {"code": f" {code.upper()} ", "name": "Jonas"}
         assert other_client.post(accept, json=acceptance, headers=other_key).status_code == 200
@@ -66,6 +73,8 @@ def test_two_owners_begin_a_game_by_code(tmp_path: Path) -> None:
                 f"the page says “{sentence}”",
                 lambda c=page_client, sentence=sentence: sentence in c.get("/join").text,
             )
+
+        # what owners cannot do during such a game
         assert "Offer this game" not in client.get("/host/hub/game", headers=key).text
         leaving = client.post("/api/host/hub/leave", json={}, headers=key)
         assert leaving.get_json()["error"]["message"] == "A game at two tables is on: end it first"
@@ -75,8 +84,9 @@ def test_two_owners_begin_a_game_by_code(tmp_path: Path) -> None:
 
 
 def _confirm_stage(tables: PairTour) -> bool:
-    """Confirm South's stage, unless its camera did so first. Return whether no page asks for that
-    any more.
+    """Confirm South's stage, unless its camera did so first.
+
+    Return whether no page asks for the confirmation any more.
     """
     south = tables.tables[Seat.SOUTH].table
     view = south.view()
@@ -86,10 +96,10 @@ def _confirm_stage(tables: PairTour) -> bool:
 
 
 def test_no_page_offers_the_other_tables_part() -> None:
-    """Require that no page has keys for the other table's seat or clock, for a stage that waits for
-    the other table, or for a rematch, on which the tables have to agree.
+    """A page has no keys for the other table's seat or clock, and none for a stage that waits for
+    the other table. It has none for a rematch either, because the tables have to agree on that.
     """
-    # by stop of the tour: what its page must not contain
+    # what the page at each stop of the tour must not contain
     forbidden_by_stop = {
         "tables-outbuffered-join": ("/seat/north", "/pass"),
         "tables-kahmate-setup-north": ("/resume",),

@@ -46,6 +46,7 @@ def evening_scores(tables: list[TableAtHub]) -> list[dict[str, int] | None]:
 
 
 def test_the_evening_score_follows_names(hub: Hub, tmp_path: Path) -> None:
+    """Each person wins one game of Scouts, and both tables count both games."""
     with two_tables(hub, tmp_path) as tables:
         south, north = tables
         south.table.take_seat(Seat.SOUTH, "Mara")
@@ -67,6 +68,7 @@ def test_the_evening_score_follows_names(hub: Hub, tmp_path: Path) -> None:
 
         set_up_and_resign(south)
         assert evening_scores(tables) == [{"Mara": 0, "Jonas": 1}] * 2
+
         begin_linked_game(tables, "scouts")
         set_up_and_resign(north)
         assert evening_scores(tables) == [{"Mara": 1, "Jonas": 1}] * 2
@@ -88,8 +90,8 @@ def test_two_tables_report_one_result(hub: Hub, tmp_path: Path) -> None:
         for table, seat, person in zip(tables, Seat, (mara, jonas), strict=True):
             table.table.take_seat(seat, person.name)
             table.table.show_card(seat, fetch_card_id(table.member, person.code))
-        pair = session_of(tables[0].table).remote.remote_seat.id  # type: ignore[union-attr]
-        key = f"pair.{pair}"
+        pair_id = session_of(tables[0].table).remote.remote_seat.id  # type: ignore[union-attr]
+        key = f"pair.{pair_id}"
         play(tables, Random(7))
         until(
             "both reports arrive",
@@ -101,6 +103,7 @@ def test_two_tables_report_one_result(hub: Hub, tmp_path: Path) -> None:
         outcome = session_of(tables[0].table).outcome
         assert outcome is not None
         assert {stored.result.winner} - {None} == set(outcome.winners)
+
         # a record of a pair to which this table does not belong
         forged = msgspec.structs.replace(
             records_at_hub(hub, tables[0].member.table_id)[-1],

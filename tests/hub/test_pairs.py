@@ -39,13 +39,18 @@ from companion.hub.pair_messages import (
 )
 from companion.hub.subjects import message_subject, presence_subject, request_subject
 from companion.hub_server.app import Hub
-from companion.hub_server.nats_connection import BAD_MESSAGE_COST, MESSAGE_RATE
+from companion.hub_server.nats_connection import (
+    BAD_MESSAGE_COST,
+    MAX_NUMBER_DIGITS,
+    MESSAGE_RATE,
+)
 from companion.table.session import Phase
 
 pytestmark = pytest.mark.slow
 
 
 def test_two_tables_agree_by_a_code_and_play(hub: Hub, tmp_path: Path) -> None:
+    """Each table knows the other player's name, but does not tell the hub any name."""
     with two_tables(hub, tmp_path) as tables:
         begin_linked_game(tables, turn_limit=12)
         south, north = tables
@@ -56,7 +61,10 @@ def test_two_tables_agree_by_a_code_and_play(hub: Hub, tmp_path: Path) -> None:
             assert b"Jonas" not in table.line.encode_state()
         play(tables, Random(3))
         assert_tables_agree(south.table, north.table)
-        south.rig.begin()  # a game at this table alone
+
+        # With a game at South's table alone, that table can accept no offer. So it leaves the pair
+        # at once, and the game ends at North's table.
+        south.rig.begin()
         code = north.line.pairs.offer("outbuffered", {}, Seat.SOUTH, "")
         with pytest.raises(Illegal, match="A game is on"):
             south.line.pairs.accept(code, "")
@@ -70,7 +78,10 @@ def test_two_tables_agree_by_a_code_and_play(hub: Hub, tmp_path: Path) -> None:
 def test_a_withdrawal_survives_a_lost_answer(
     hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plain_request, breaks_due = Client.request, [True]
+    """The table asks again after it has connected again, and the hub is content with that."""
+    plain_request = Client.request
+    # emptied once the connection has been broken
+    breaks_due = [True]
 
     async def request_and_break(self: Client, subject: str, payload: bytes, **options: Any) -> Msg:
         """Lose the connection, once, after the hub has answered a withdrawal."""
@@ -91,8 +102,11 @@ def test_a_withdrawal_survives_a_lost_answer(
 
 
 def test_kills_leave_both_tables_with_one_game(tmp_path: Path) -> None:
-    settings, rng = hub_settings(tmp_path / "hub"), Random(8)
-    # 0: NATS, 1: the hub, others: the table with that parity
+    """Twelve times during a game of Arena, NATS, the hub or one of the tables is killed."""
+    settings = hub_settings(tmp_path / "hub")
+    rng = Random(8)
+    # 0 stands for NATS and 1 for the hub. Other even numbers stand for South's table, and odd ones
+    # for North's.
     targets = [rng.randrange(8) for _ in range(12)]
     with ExitStack() as stack:
         hubs = [stack.enter_context(AdmittingHub(settings))]
@@ -126,6 +140,8 @@ def test_a_second_game_needs_another_code(hub: Hub, tmp_path: Path) -> None:
         until("the game is over at both tables", lambda: phases(tables) == [Phase.OVER] * 2)
         first_game = session_of(south.table).remote
         assert first_game
+
+        # a rematch is not enough, because it would need both tables' consent
         with pytest.raises(Illegal, match="pair the tables again"):
             south.table.rematch(swap=True)
         code = south.line.pairs.offer("outbuffered", {"turn_limit": 12}, Seat.NORTH, "Mara")
@@ -151,11 +167,15 @@ def test_wrong_codes_are_refused_with_a_sentence(hub: Hub, tmp_path: Path) -> No
             north.line.pairs.accept("wrong", "")
         south.line.pairs.withdraw()
         assert south.line.pairs.code == ""
+
+        # the withdrawn code is wrong, too. The fifth wrong code is the last that the hub checks.
         for _ in range(4):
             with pytest.raises(Illegal, match="No game is offered"):
                 north.line.pairs.accept(code, "")
         with pytest.raises(Illegal, match="Too many wrong codes"):
             north.line.pairs.accept(code, "")
+
+        # BINMAT cannot be played at two tables
         with pytest.raises(Illegal, match="one deck"):
             south.line.pairs.offer("binmat", {}, Seat.SOUTH, "")
 
@@ -213,7 +233,9 @@ def test_a_flooding_table_is_shut_out(hub: Hub, tmp_path: Path) -> None:
         south, north = tables
         remote = session_of(south.table).remote
         assert remote
-        subject = message_subject(remote.remote_seat.id, south.member.table_id, 10_000)
+        # the number of this message has one digit more than the hub allows
+        too_high_number = 10**MAX_NUMBER_DIGITS
+        subject = message_subject(remote.remote_seat.id, south.member.table_id, too_high_number)
 
         async def flood(client: Client) -> None:
             with suppress(NatsError, OSError):  # the hub disconnects the table meanwhile
@@ -221,13 +243,14 @@ def test_a_flooding_table_is_shut_out(hub: Hub, tmp_path: Path) -> None:
                     await client.publish(subject, b"")
 
         act_with_key(hub, south, flood)
+
         until("the table is shut out", lambda: hub.room.table(south.member.number).is_shut_out)  # type: ignore[union-attr]
         at_hub = hub.room.table(north.member.number)
         assert at_hub
         assert not at_hub.is_shut_out
 
         def is_connected_again() -> bool:
-            # Messages of the flood that the hub handles only now shut the table out once more.
+            # the hub may still be handling messages of the flood, which shut the table out again
             if hub.room.table(south.member.number).is_shut_out:  # type: ignore[union-attr]
                 hub.members.admit(south.member.table_id)
             return south.line.is_connected
@@ -249,8 +272,10 @@ def test_a_message_that_does_not_fit_is_reported(hub: Hub, tmp_path: Path) -> No
         )
         until("the message is reported", lambda: has_notice(south, "does not fit"))
         assert session_of(south.table).phase is Phase.SETUP
+
+        # abandoned twice, the game ends without the other table's consent
         south.table.abandon()
-        south.table.abandon()  # the second time, without the other table's consent
+        south.table.abandon()
         assert session_of(south.table).phase is Phase.OVER
 
 
@@ -264,11 +289,14 @@ def test_a_silent_table_and_hub_are_reported(
         south, north = tables
         north.close()
         until("the silence is reported", lambda: has_notice(south, "The other table is silent"))
+
         kill_nats(hub)
         until(
             "the loss is reported",
             lambda: has_notice(south, "The connection to the other table is lost"),
         )
+
+        # North's table is back, and the timeouts are the usual ones
         tables[1] = TableAtHub(north.folder, north.member)
         monkeypatch.undo()
         until(

@@ -63,11 +63,16 @@ def tables(hub: Hub, tmp_path: Path) -> Iterator[list[TableAtHub]]:
 
 
 def test_no_answer_reaches_another_tables_subjects(hub: Hub, tables: list[TableAtHub]) -> None:
+    """With each request, a client says to which subject the answer goes. NATS does not check it.
+
+    So a table could try to have its answers sent to the honest table or to NATS's own API.
+    """
     honest, changed = tables
     honest.play(1)
     until("the hub shows the honest table's turn", lambda: shows_last_input(hub, honest))
     changed.close()
-    honest_id, own_record = honest.member.table_id, record_subject(changed.member.table_id)
+    honest_id = honest.member.table_id
+    own_record = record_subject(changed.member.table_id)
     records_before = records_at_hub(hub, honest_id)
     payload = encode_command(HubCommand(desired_state=DesiredState("x")))
     targets = [record_subject(honest_id), state_subject(honest_id), command_subject(honest_id)]
@@ -88,7 +93,7 @@ def test_no_answer_reaches_another_tables_subjects(hub: Hub, tables: list[TableA
     records = records_at_hub(hub, honest_id)
     assert records[: len(records_before)] == records_before
     assert [record.entry for record in records] == honest.entries()
-    assert b'"follows"' not in honest.line.encode_state()
+    assert b'"follows"' not in honest.line.encode_state(), "the honest table got the command"
 
     async def require_both_streams(client: Client) -> None:
         names = {stream.config.name for stream in await client.jetstream().streams_info()}
@@ -98,6 +103,7 @@ def test_no_answer_reaches_another_tables_subjects(hub: Hub, tables: list[TableA
 
 
 def test_a_table_is_silent_until_admitted(tmp_path: Path) -> None:
+    # a hub whose owner admits nobody by itself
     with Hub(hub_settings(tmp_path / "hub")) as hub:
         table = join_table(hub, tmp_path / "table")
         number = table.member.number
@@ -107,6 +113,7 @@ def test_a_table_is_silent_until_admitted(tmp_path: Path) -> None:
         )
         assert need_of_table(hub, number) == "It wants to join: let it in on the owner’s page."
         assert hub.room.free_tables() == []
+
         hub.members.admit(table.member.table_id)
         until("the table is connected", lambda: table.line.is_connected)
         table.play(1)
@@ -147,20 +154,27 @@ def test_one_tables_connections_leave_room_for_others(
 def test_an_unreadable_header_disconnects_no_other_table(
     hub: Hub, tables: list[TableAtHub]
 ) -> None:
-    """Speak NATS's protocol over a socket, because the library sends no such header."""
+    """The hub's client must survive a header that is no text.
+
+    The test speaks NATS's protocol over a socket, because the library sends no such header.
+    """
     honest, changed = tables
     changed.close()
-    changed_id, header = changed.member.table_id, b"NATS/1.0 \xff\xff\xff\r\n\r\n"
+    changed_id = changed.member.table_id
+    header = b"NATS/1.0 \xff\xff\xff\r\n\r\n"
     port = int(nats_url(hub).rpartition(":")[2])
     with (
         socket.create_connection(("127.0.0.1", port), timeout=60) as connection,
         connection.makefile("rb") as received,
     ):
+        # connect with the key, by a signature of the number that NATS has drawn
         nonce = json.loads(received.readline().partition(b" ")[2])["nonce"]
         key = nkeys.from_seed(changed.member.private_key.encode())
         signature = base64.urlsafe_b64encode(key.sign(nonce.encode())).rstrip(b"=").decode()
         connect_options = {"nkey": key.public_key.decode(), "sig": signature, "headers": True}
         connection.sendall(b"CONNECT " + json.dumps(connect_options).encode() + b"\r\n")
+
+        # a message with that header and no content, on each kind of subject
         for subject in (
             state_subject(changed_id),
             record_subject(changed_id),
@@ -168,6 +182,8 @@ def test_an_unreadable_header_disconnects_no_other_table(
         ):
             sizes = b"%d %d" % (len(header), len(header))
             connection.sendall(b"HPUB %s %s\r\n%s\r\n" % (subject.encode(), sizes, header))
+
+        # the answer to a ping comes when NATS has read all of these messages
         connection.sendall(b"PING\r\n")
         while b"PONG" not in (reply := received.readline()):
             assert reply, "NATS closed the connection"

@@ -28,8 +28,10 @@ def test_a_phone_begins_the_rounds_game(tmp_path: Path) -> None:
         phone = app_of(companion.server).test_client()
 
         def has_key() -> bool:
+            """Return whether South's phone has the key that begins the round's game."""
             return BEGIN_ROUND in page_text(phone, "/seat/south")
 
+        # a tournament of two people, who sit at the table
         companion.hub.join(hub.urls()[0], hub.table_join_code.code, sends_names=False)
         until("the table reports its state", lambda: (table := hub.room.table(1)) and table.state)
         league = hub.league
@@ -43,6 +45,8 @@ def test_a_phone_begins_the_rounds_game(tmp_path: Path) -> None:
         companion.table.take_seat(Seat.NORTH, "Jonas")
         phone.post("/api/seat/south/take", json={"name": "Mara"})
         assert not has_key()
+
+        # the round is paired, and South begins its game with the options of the tournament
         league.tournaments.pair_round(cup.id)
         until("the phone has the key", has_key)
         assert "Round 1: " in page_text(phone, "/seat/south")
@@ -50,6 +54,8 @@ def test_a_phone_begins_the_rounds_game(tmp_path: Path) -> None:
         assert companion.table.view().game == "scouts"
         assert session_of(companion.table).options.seconds == 300
         assert not has_key()
+
+        # North resigns, so South has won the only board of the round
         companion.table.confirm("host", companion.table.view().moment, 0, force=True)
         companion.table.resign(Seat.NORTH)
         verdict = until(
@@ -65,6 +71,7 @@ def test_a_phone_begins_the_rounds_game(tmp_path: Path) -> None:
 
 
 def test_joining_drops_the_round_of_an_earlier_hub(tmp_path: Path) -> None:
+    """The earlier hub can no longer clear it, and the new hub has not paired it."""
     with (
         running_hub(tmp_path / "hub") as hub,
         Companion(local_settings(tmp_path / "table"), simulate=True) as companion,

@@ -1,8 +1,9 @@
-"""Test that a game at two tables keeps secrets: two runs differ only in South's hidden order.
+"""Test that a game at two tables keeps South's order secret until North's order is bound.
 
-Two real services play over a real hub, and the bytes of both connections are recorded. North's
-pages, files and log, the messages on both connections, and the hub's pages do not depend on South's
-order before North's order is bound.
+Two real services play over a real hub, and the bytes of both connections are recorded. The game is
+played twice. These two runs, the twins, differ only in South's order, and both use the same random
+numbers. So whatever differs between what they leave behind would tell somebody about that order.
+North's pages, files and log, the messages on both connections, and the hub's pages must not differ.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ from companion.table.session import Phase
 
 pytestmark = pytest.mark.slow
 
+# Salt of South's receipt. Whoever knows it could find the order by trying all orders.
 SALT = "5a175a175a175a17"
 HUB_PAGES = (
     "/", "/watch", "/watch/1", "/watch/2", "/overlay/1", "/overlay/2",
@@ -105,15 +107,16 @@ SECRETS: dict[str, tuple[tuple[str, str], str]] = {
 
 @dataclass(frozen=True)
 class RunRecord:
-    """What others than South see in a run before North's order is bound, and the order that North
-    reads when it is opened.
-    """
+    """What others than South see in a run before North's order is bound."""
 
     pages: list[tuple[str, str]]
+    """Path and content of each page of North's service."""
     files: dict[str, list[str]]
     wires: dict[Seat, set[tuple[str, str]]]
     hub: list[tuple[str, str]]
+    """Path and content of each page of the hub."""
     opened_order: str
+    """South's order as North's table has it once both orders are opened."""
 
 
 def masked_page(path: str, content: bytes) -> tuple[str, str]:
@@ -147,10 +150,10 @@ def file_contents(folder: Path) -> dict[str, list[str]]:
 
 
 def wire_messages(tap: WireTap) -> set[tuple[str, str]]:
-    """Return the set of messages on a connection, because their number depends on time.
+    """Return the messages on a connection, as a set, because how often they come depends on time.
 
-    Left out, because they depend on time as well: the table's reports, the last stored record that
-    a table asks for, and answers to a machine's claim to be the table.
+    Some messages are left out, because they depend on time as well: the table's reports, the last
+    stored record that a table asks for, and answers to a machine's claim to be the table.
     """
     return {
         (mask_random_parts(subject.decode()), mask_random_parts((head + content).decode()))
@@ -176,10 +179,11 @@ def play_until_bound(
             )
             settings = local_settings(folder / seat, table=TableSettings(reading_time_s=0.1))
             member = join(hub.urls()[0], hub.table_join_code.code, str(seat), sends_names=False)
-            at = (f"nats://127.0.0.1:{taps[seat].port}",)
+            # the table connects to the tap, which passes everything on to NATS
+            tapped_servers = (f"nats://127.0.0.1:{taps[seat].port}",)
             write_membership(
                 settings.journal_path.with_name("hub.json"),
-                msgspec.structs.replace(member, servers=at),
+                msgspec.structs.replace(member, servers=tapped_servers),
             )
             companions[seat] = stack.enter_context(
                 Companion(settings, simulate=True, clock=clocks[seat], threads=False)
@@ -193,6 +197,8 @@ def play_until_bound(
             Outsiders(companions[Seat.SOUTH], [Seat.SOUTH]),
             Outsiders(companions[Seat.NORTH], [Seat.NORTH]),
         )
+
+        # South hands in, and North's table and the hub get the receipt
         tables.begin(game)
         table = companions[Seat.SOUTH].table
         moment = table.view().moment
@@ -216,6 +222,8 @@ def play_until_bound(
             "no connection is in trouble",
             lambda companion: companion.hub.sentence.startswith("Table "),
         )
+
+        # record what everybody but South sees now
         pages = [masked_page(path, content) for path, content in north_outsiders.all_answers()]
         shown_at_hub = hub_pages(hub)
         wires = {seat: wire_messages(tap) for seat, tap in taps.items()}
@@ -225,6 +233,8 @@ def play_until_bound(
         assert not any(SALT.encode() in content for content in raw_bytes), (
             "the other table has the salt"
         )
+
+        # North hands in, so both orders are opened
         north_table = companions[Seat.NORTH].table
         north_table.hand_in(Seat.NORTH, north_table.view().moment, north_order, "00" * 8)
         until("both orders are opened", lambda: not session_of(north_table).sealed, 60)
@@ -241,6 +251,7 @@ def play_until_bound(
 def test_no_hidden_order_reaches_the_other_table(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, game: str
 ) -> None:
+    # whatever differs from run to run or from minute to minute is fixed
     monkeypatch.setattr("companion.service.app.read_host_key", lambda _: "aaaaa-bbbbb")
     monkeypatch.setattr(
         "companion.diagnostics.machine_checks.find_free_bytes", lambda _: 4_000_000_000
@@ -253,7 +264,7 @@ def test_no_hidden_order_reaches_the_other_table(
     # both runs draw the same random numbers
     for module in ("core.network", "hub_server.pairs", "table.remote.remote_table"):
         monkeypatch.setattr(f"companion.{module}.secrets", fixed_secrets)
-    # the tables' fake clocks stand: the hub must not take them for silent
+    # the tables' fake clocks stand still, and the hub must not take the tables for silent
     monkeypatch.setattr("web.hub.room.SILENCE_TIMEOUT_S", 1e9)
     for timeout in (
         "hub_connection.ANSWER_TIMEOUT_S",
@@ -262,6 +273,7 @@ def test_no_hidden_order_reaches_the_other_table(
     ):
         monkeypatch.setattr(f"companion.hub.{timeout}", 15)  # for busy machines
     monkeypatch.setattr("companion.hub_server.nats_connection.ANSWER_TIMEOUT_S", 15)
+
     caplog.set_level(logging.DEBUG)
     south_orders, north_order = SECRETS[game]
     runs, logs = [], []
@@ -270,6 +282,7 @@ def test_no_hidden_order_reaches_the_other_table(
         caplog.clear()
         runs.append(play_until_bound(tmp_path / str(number), port, game, south_order, north_order))
         logs.append(caplog.text)
+
     first, second = runs
     for first_pages, second_pages in ((first.pages, second.pages), (first.hub, second.hub)):
         for (path, page), (_, other_page) in zip(first_pages, second_pages, strict=True):
