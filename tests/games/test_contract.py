@@ -1,4 +1,4 @@
-"""Tests of the contract of `Game`, which every game keeps, and the made-up one of `toy.py`.
+"""Tests of the contract of `Game`, which all games must keep, the made-up one of `toy.py` included.
 
 The games are called directly, without a table. Random actions lead through their positions.
 """
@@ -53,12 +53,17 @@ def test_a_game_declares_what_pages_and_kits_need(game: Game[Any, Any]) -> None:
         game.options({"nonsense": 1})
     rule_ids = [rule.id for rule in game.rules]
     assert len(rule_ids) == len(set(rule_ids))
+
+    # Each choice on the set-up page is a valid option, and the first one is the default.
     for row in game.option_rows:
         assert getattr(options, row.name) == row.choices[0][1], (
-            "the first choice is not the default"
+            "the first choice must be the default"
         )
         for _, value in row.choices:
             game.options({row.name: value})
+
+    # Everything that the game draws has a drawing, and its pieces have exactly the faces of the
+    # kit.
     drawing_names = {face.drawing for face in kit.faces} | {
         mark.drawing for mark in kit.board.marks
     }
@@ -71,10 +76,12 @@ def test_a_game_declares_what_pages_and_kits_need(game: Game[Any, Any]) -> None:
 def test_names_of_events_and_cues_are_unique() -> None:
     cues = [str(cue) for cue in event_cues()]
     assert len(set(cues)) == len(cues)
-    assert not set(cues) & set(Cue), "a broker cannot tell an event's cue from the table's"
+    assert not set(cues) & set(Cue), (
+        "an event's cue must not have the name of one of the table's cues"
+    )
     for game in ALL_GAMES:
         assert game.events is CommonEvent or not {*CommonEvent} & {*game.events}, (
-            "a game declares a common event again"
+            "a game must not declare a common event again"
         )
 
 
@@ -117,15 +124,22 @@ def test_random_games_keep_the_contract(game: Game[Any, Any], seed: int) -> None
         for action in actions.values():
             assert game.parse(game.format(action)) == action
         game.require(state, actions)
+
+        # The same actions and the same random numbers always give the same step.
         step = game.apply(state, actions, Random(1))
         assert step == game.apply(state, actions, Random(1)), (
-            "the same actions give different steps"
+            "the same actions must not give different steps"
         )
-        assert state == before, "apply has changed the state"
+        assert state == before, "apply must not change the state"
+
+        # The game declares all rules and kinds of the events.
         assert {event.rule for event in step.events} - {None} <= rule_ids
         assert {event.kind for event in step.events} <= {*CommonEvent, *game.events}, (
-            "the game does not declare an event of the step"
+            "the game must declare each kind of event of the step"
         )
+
+        # Views are plain JSON. The last stage expects the layout of the next state, unless the
+        # board is not checked then.
         for viewer in (None, *SEATS):
             msgspec.json.encode(game.view(step.state, viewer))
         msgspec.json.encode(game.dump(step.state))
@@ -136,6 +150,8 @@ def test_random_games_keep_the_contract(game: Game[Any, Any], seed: int) -> None
                 last_layout is None and not game.is_checked(step.state)
             )
     assert path
+
+    # After the end nobody may act.
     if game.outcome(step.state):
         for late_actions in ({}, actions):
             with pytest.raises(Illegal) as refused:
@@ -151,6 +167,7 @@ def test_missing_and_surplus_actions_are_refused(game: Game[Any, Any]) -> None:
     assert game.end_rule in rule_ids
     due = game.to_act(state)
     actions = {seat: game.random_action(state, seat, rng) for seat in sorted(due)}
+    # No action at all. Then, if only one seat has to act, an action of the other seat as well.
     wrong_actions = [({}, Refusal.SEATS_MISSING)]
     if waiting_seats := set(SEATS) - due:
         of_both_seats = {**actions, waiting_seats.pop(): next(iter(actions.values()))}
@@ -183,6 +200,7 @@ def test_pad_keys_spell_a_legal_action(game: Game[Any, Any]) -> None:
 
 
 def test_a_game_with_the_former_bases_still_loads() -> None:
+    # Games for version 1.0 derive from these classes, which no longer have members of their own.
     class GameWithFormerBases(
         Toy, CardGame[Any, Any], TimedGame[Any, Any], ChessClockGame[Any, Any]
     ):
@@ -198,6 +216,7 @@ def test_the_default_check_refuses_unlisted_actions() -> None:
     class GameWithDefaultCheck(Toy):
         check = Game.check
 
+    # The toy game moves by 1 or 2. 3 is not among its legal actions.
     game = GameWithDefaultCheck()
     with pytest.raises(Illegal, match="That cannot be done now") as refused:
         game.check(game.setup(game.options({}), Random(0)), Seat.SOUTH, 3)
@@ -210,6 +229,7 @@ def test_an_unknown_games_error_lists_known_games() -> None:
 
 
 def test_every_game_has_counts_and_a_golden_game() -> None:
+    # A test of each game counts its positions, and another one plays a whole game.
     for name in GAMES:
         files = [*Path(__file__).parent.rglob(f"test_{name}*.py")]
         for constant in ("GOLDEN_COUNTS", "GOLDEN_GAME"):

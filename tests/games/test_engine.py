@@ -1,5 +1,7 @@
 """Tests of the engine protocol: every request and every kind of error, through `Engine.answer`, and
 once through the command `engine`.
+
+Most use Outbuffered, whose actions are three orders such as `UUS`: up, up, shoot.
 """
 
 from __future__ import annotations
@@ -40,6 +42,7 @@ def test_answers_are_as_documented(engine: Engine) -> None:
 
 
 def test_a_win_names_its_winner(engine: Engine) -> None:
+    # Purple (South) goes up to lime's flag on b3, and then down to its own base on a1.
     ask(engine, {"new": {"options": {"board": ".N\nsn\nS."}}})
     ask(engine, {"apply": {"south": "URI", "north": "III"}})
     answer = ask(engine, {"apply": {"south": "LDD", "north": "III"}})
@@ -50,6 +53,7 @@ def test_a_win_names_its_winner(engine: Engine) -> None:
 def test_a_limit_picks_legal_actions_at_random(engine: Engine) -> None:
     sample = ask(engine, {"legal": "south", "limit": 20})["legal"]
     assert len(sample) == len(set(sample)) == 20
+    # Another request draws other actions. A limit above their number gives all of them.
     assert sample != ask(engine, {"legal": "south", "limit": 20})["legal"]
     assert len(ask(engine, {"legal": "south", "limit": 999})["legal"]) == 216
 
@@ -67,7 +71,7 @@ def test_a_limit_picks_legal_actions_at_random(engine: Engine) -> None:
         ('{"is_legal": {}}', "malformed", "names a seat"),
         ('{"new": {"options": {"turn_limit": -1}}}', "malformed", "turn_limit"),
         ('{"new": {"seeds": 1}}', "malformed", "unknown field `seeds`"),
-        # sent as Latin-1: a byte that is no UTF-8
+        # The line is sent as Latin-1. This letter then is a byte that is not valid UTF-8.
         ("\u00ff", "malformed", "Not a request"),
         ('{"state": ' + 5000 * "[", "malformed", "Not a request"),
         ('{"new": {"options": {"board": ' + 5000 * "[", "malformed", "Not a request"),
@@ -87,6 +91,7 @@ def test_a_wrong_request_changes_nothing(
 def test_an_action_against_the_rules_is_not_legal() -> None:
     engine = Engine(game_named("scouts"))
     ask(engine, {"new": {}})
+    # A game begins with placings such as `@a1`, so a dash such as `a1-a2` is not legal yet.
     assert ask(engine, {"is_legal": {"south": "@a1"}}) == {"is_legal": True}
     assert ask(engine, {"is_legal": {"south": "a1-a2"}}) == {"is_legal": False}
 
@@ -96,6 +101,7 @@ def test_requests_before_new_are_refused() -> None:
 
 
 def test_the_command_speaks_the_protocol() -> None:
+    # The empty line in the middle is skipped.
     run = subprocess.run(
         [sys.executable, "-m", "companion", "engine", "outbuffered"],
         input=b'{"new": {}}\n\n{"state": 1}\n',

@@ -1,6 +1,7 @@
 """Tests of the lessons of all games, played by the rules without a table.
 
-What each step promises happens, its actions can be tapped and pressed, and its texts fit.
+What each step promises must happen, its actions can be tapped and pressed, and its texts fit. Some
+tests use a lesson's first step as an example for the functions that put actions into words.
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ from companion.games.help import possibilities, public_possibilities
 from companion.games.lesson import Lesson, LessonStep
 
 for_each_game = pytest.mark.parametrize("game", GAMES.values(), ids=lambda game: game.name)
-# Most characters that a sign has room for.
+# Maximum number of characters for which a sign has room.
 MAX_SIGN_LENGTH = 40
-# Most words in the result of a possible order.
+# Maximum number of words in the result of a possible order.
 MAX_RESULT_WORDS = 7
 
 
@@ -50,7 +51,7 @@ def steps_of_lesson(game: Game[Any, Any]) -> Iterator[tuple[Any, LessonStep, tup
         result = game.apply(state, actions, Random(1))
         yield state, step, result.events
         state = result.state
-    assert game.outcome(state) is None, "the game is over after the lesson"
+    assert game.outcome(state) is None, "the game must go on after its lesson"
 
 
 @for_each_game
@@ -59,6 +60,7 @@ def test_a_lesson_shows_what_it_promises(game: Game[Any, Any]) -> None:
     assert len(lesson.titles) == 3
     assert {drawing for tile in lesson.picture for drawing, _ in tile} <= set(DRAWINGS)
     for state, step, events in steps_of_lesson(game):
+        # A kind that is promised twice must occur twice, which counters can tell.
         assert step.shows
         missing_events = Counter(step.shows) - Counter(event.kind for event in events)
         assert not missing_events, step.title
@@ -90,24 +92,29 @@ def test_lesson_orders_can_be_tapped_and_pressed(game: Game[Any, Any]) -> None:
     for state, step, _ in steps_of_lesson(game):
         assert public_possibilities(game, state)
         for seat, text in step.orders.items():
+            # “What can I do now?” has an answer, in a few words for each possibility.
             rows = possibilities(game, state, seat)
             assert rows
             for row in rows:
                 assert row.word
                 assert 0 < len(str(row.result).split()) <= MAX_RESULT_WORDS
+            # The action can be put into words.
             assert game.format(game.parse(text)) == text
             assert all(order.words for order in spell_action(game, state, seat, text))
+            # It can be tapped in one of the forms that the game offers: cards, an order sheet,
+            # plays.
             board_ui, card_ui = game.board_ui(state, seat), game.card_ui(state, seat)
             if card_ui:
                 assert find_choice(card_ui, text)
             elif board_ui and board_ui.sheet:
                 orders = game.parse(text).by_robot
-                assert len(orders) == len(board_ui.sheet.units), "a robot on the sheet has no order"
+                assert len(orders) == len(board_ui.sheet.units), "each robot must have an order"
             elif board_ui and not board_ui.duel:
                 assert find_play(game, state, seat, text)
+            # If the game has a pad, its keys can spell the action.
             pad = game.pad(state, seat)
             spelled_by_pads += bool(pad and pad.text(pad.spell(text)) == text)
-    # BINMAT's cards are held on phones, so its pads do not play
+    # The lesson of BINMAT is played with cards on phones, so it needs no pads.
     assert spelled_by_pads or game.name == "binmat"
 
 
@@ -122,6 +129,7 @@ def test_arrows_show_each_part_of_a_way() -> None:
 @pytest.mark.parametrize(
     ("name", "start"),
     [
+        # Two scouts on one square, a scout on its far rank, only one side, too few pieces.
         ("scouts", "a1 a1 b1 c1 d1 / a9 b9 c9 d9 e9"),
         ("scouts", "a10 b1 c1 d1 e1 / a9 b9 c9 d9 e9"),
         ("arena", "c4"),
@@ -135,6 +143,8 @@ def test_an_impossible_start_is_refused(name: str, start: str) -> None:
 
 def test_help_for_everybody_tells_nothing_of_hands() -> None:
     game = GAMES["binmat"]
+    # The two games differ only in the hand of the defender. With a BREAK and a BOUNCE it allows
+    # other actions.
     helps = set()
     for hands in (
         (("5+", "7!", "2^"), ("4&", "4%", "3#")),

@@ -2,6 +2,11 @@
 
 They follow the worked examples of the rulings, bounces, ends, refusals, counts of positions, and a
 golden game.
+
+An action is three orders: `U D L R` move up, down, left and right, `S` shoots, and `I` waits.
+Purple is South and lime is North, whose directions are turned round: its up is down the board. On
+the standard board of 3 x 4 tiles purple starts on a1 with its base and flag on b1, and lime on c4
+with its base and flag on b4.
 """
 
 from __future__ import annotations
@@ -22,6 +27,7 @@ from companion.games.outbuffered.turn import State
 
 GAME = Outbuffered()
 RNG = Random(0)
+# A board in which robots start (s, n) away from the edges. S and N are the bases.
 OPEN_MAP = ".....\nN...n\n.....\ns...S\n....."
 
 
@@ -61,12 +67,14 @@ def robot_squares(step: Step[State]) -> tuple[str, str]:
 
 
 def test_first_worked_example() -> None:
+    # Both robots go two tiles ahead, and both shoot without hitting the other one.
     step = play(start(), "UUS", "UUS")
     squares = [sorted(map(str, stage.expected)) for stage in step.stages if stage.expected]
     assert squares[0] == ["a2", "b1", "b4", "c3"]
     assert squares[1] == ["a3", "b1", "b4", "c2"]
     assert squares[2] == squares[1]
     assert kinds(step)[-2:] == ["miss", "miss"]
+    # Lime's left hand points to the right edge of the board.
     after = play(step.state, "RII", "LII")
     assert robot_squares(after) == ("b3", "c2")
     bounce = after.events[1]
@@ -76,6 +84,8 @@ def test_first_worked_example() -> None:
 
 
 def test_second_worked_example_drops_the_flag() -> None:
+    # Purple takes lime's flag on b4 and is hit in the same step. It drops the flag there and
+    # returns to its start tile.
     step = play(with_pieces(start(), "b3", "b2"), "UII", "SII")
     assert robot_squares(step) == ("a1", "b2")
     assert str(step.state.flags[1]) == "b4"
@@ -107,11 +117,13 @@ def test_walls_stop_moves_and_shots() -> None:
     walled = start(board="N.n\n.#.\ns.S")
     bounce = play(with_pieces(walled, "a2", "c2"), "RII", "III").events[0]
     assert bounce.why == "Right leads into the wall on b2."
+    # The wall is between the robots on rank 2, and there is none on rank 3.
     assert "miss" in kinds(play(with_pieces(walled, "a2", "c2"), "SII", "III"))
     assert "shot" in kinds(play(with_pieces(walled, "a3", "c3"), "SII", "III"))
 
 
 def test_both_sides_share_the_boards_directions() -> None:
+    # With this option lime's down is down the board, too.
     step = play(start(directions="board"), "UII", "DII")
     assert robot_squares(step) == ("a2", "c3")
     bounce = play(start(directions="board"), "III", "LII").events[1]
@@ -125,6 +137,7 @@ def test_both_sides_share_the_boards_directions() -> None:
 SHUT_OUT = with_pieces(start(board=OPEN_MAP), "c3", "c5", purple_flag="a2", lime_flag="e4")
 # Each case: the state, the actions of South and North, the winners, and how the game ended.
 ENDS: list[tuple[State, str, str, set[Seat], str]] = [
+    # Purple carries lime's flag to its own base, then the same in the last turn of a limit.
     (
         with_pieces(start(), "b2", "c4", lime_flag=None),
         "DII",
@@ -139,6 +152,7 @@ ENDS: list[tuple[State, str, str, set[Seat], str]] = [
         {Seat.SOUTH},
         "Home with lime’s flag.",
     ),
+    # Both carry the other flag to their bases in one step.
     (
         with_pieces(start(), "b2", "b3", purple_flag=None, lime_flag=None),
         "DII",
@@ -146,8 +160,11 @@ ENDS: list[tuple[State, str, str, set[Seat], str]] = [
         set(),
         "Both flags came home.",
     ),
+    # Lime stands on purple's start tile and hits purple. Then both hit each other, but neither
+    # start tile is free.
     (with_pieces(start(), "a3", "a1"), "III", "SII", {Seat.NORTH}, "Purple is shut out."),
     (SHUT_OUT, "SII", "SII", set(), "Neither can start again."),
+    # The limits of turns and of quiet turns.
     (start(turn_limit=1), "III", "III", set(), "Turn 1 was the last."),
     (replace(start(quiet_limit=2), turn=2), "III", "UUS", set(), "2 quiet turns."),
 ]
@@ -160,12 +177,14 @@ def test_an_end_says_who_won_and_how(
     end = play(state, south, north).state
     assert end.outcome is not None
     assert (end.outcome.winners, GAME.how_it_ended(end)) == (winners, how)
-    # a robot that cannot return to its start tile has no place on the board
+    # A robot that cannot return to its start tile has no place on the board, so that the board is
+    # no longer checked. The sentences for such an end contain one of these words.
     assert (GAME.expected(end) is None) is ("out" in how or "again" in how)
 
 
 def test_limits_do_not_end_a_game_early() -> None:
     assert play(start(turn_limit=2), "III", "III").state.outcome is None
+    # A hit and a flag that is taken restart the count of quiet turns.
     after_a_hit = play(with_pieces(start(quiet_limit=1), "c3", "c4"), "SII", "III")
     assert after_a_hit.state.outcome is None
     after_a_capture = play(with_pieces(start(quiet_limit=2), "b3", "c1"), "UII", "III").state
@@ -233,6 +252,7 @@ def test_positions_are_counted_to_depth_two() -> None:
     assert len(after_two) == GOLDEN_COUNTS[1]
 
 
+# South's and North's action in each turn.
 GOLDEN_GAME = [
     ("UUU", "ULU"),
     ("RIS", "UUI"),
@@ -243,6 +263,7 @@ GOLDEN_GAME = [
     ("DDD", "LLU"),
     ("URD", "III"),
 ]
+# Sentences of all events except moves, waits and shots that miss.
 GOLDEN_EVENTS = [
     "Lime bounces and stays on c3.",
     "Purple takes lime’s flag on b4.",
@@ -280,6 +301,7 @@ def test_golden_game() -> None:
 
 
 def test_order_initials_follow_the_readers_language() -> None:
+    # In Spanish: arriba, derecha, tirar.
     orders = spell_action(GAME, start(), Seat.SOUTH, "URS")
     with in_language("es"):
         assert [translate(order.label) for order in orders] == ["A", "D", "T"]
@@ -290,6 +312,7 @@ def test_a_wait_is_reported() -> None:
 
 
 def test_possible_orders_say_what_they_would_do() -> None:
+    # Before the first order: what each order would do, and the tile on which it would end.
     results = {
         order.word: (order.result, [*map(str, order.squares)])
         for order in GAME.possible(start(), Seat.SOUTH, "")
@@ -300,5 +323,6 @@ def test_possible_orders_say_what_they_would_do() -> None:
         "wait": ("you stay on a1", []),
         **dict.fromkeys(("left", "down", "right"), ("you bounce and stay", [])),
     }
+    # After an order up, the others begin on a2.
     after_up = GAME.possible(start(), Seat.SOUTH, "U")
     assert {order.result for order in after_up if order.word == "wait"} == {"you stay on a2"}

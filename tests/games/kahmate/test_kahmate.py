@@ -16,6 +16,7 @@ from companion.core.errors import Malformed
 from companion.core.kit import SEATS, Seat
 from companion.games.base import Drawn, plain_layout
 
+# Placings of all pieces, one square for each: R is regular, B big, T tough, F fast, and S smart.
 BLUE_PLACING, PINK_PLACING = "R@c2 R@f2 B@d2 T@e2 F@a2 S@d1", "R@f10 R@c10 B@e10 T@d10 F@h10 S@e11"
 
 
@@ -72,6 +73,7 @@ def test_chance_places_the_ball_and_chooses_a_beginner() -> None:
 
 
 def test_the_placing_puts_out_all_pieces() -> None:
+    # The options leave nothing to chance: card 1 puts the ball on b6, and pink begins.
     state = GAME.setup(GAME.options({"ball_card": 1, "starter": "north"}), Random(0))
     step = GAME.apply(
         state, {SOUTH: GAME.parse(BLUE_PLACING), NORTH: GAME.parse(PINK_PLACING)}, Random(0)
@@ -102,6 +104,7 @@ GOLDEN_COUNTS = (338, 89972)
 def test_sequences_are_counted_to_depth_two() -> None:
     """The game and the slow second implementation, which sees only the public dump, count alike."""
     start = set_up_state()
+    # Count the legal actions of the start, then those of each position after one of them.
     first = list(GAME.legal_actions(start, SOUTH))
     second_count = slow_count = 0
     for action in first:
@@ -115,12 +118,15 @@ def test_sequences_are_counted_to_depth_two() -> None:
 
 # ---- a golden game -------------------------------------------------------------------------------
 
+# Actions of the seat on turn, such as a run `e2-e3` or the end of a turn `.`. A pair such as `2/1`
+# is blue's and pink's card in a face-off.
 GOLDEN_GAME = [
     "e2-e3-e4-e5", "a2-a3-a4-a5-b5", ".", "e10-e9-e8", "d10-d9-d8-d7", ".", "e5-e6-d6-c6", ".",
     "d7-c7xc6", "2/1", "4/3", "3/6", "b5-b6-b7-c7xd7", "5/2", "e8-d8", "d8*c10",
     "c10-c9-c8-c7", ".", "c6&b5-b6-b7xc7", "1/5", "c7-c6-c5-c4", ".", "c2-c3", ".", "c4-c3-c2",
     "6/4", ".", "c6-c5-c6-c7", "c7!b8", "b5-b6-b7-b8-b9", ".", ".", "b9-b10-b11-goal",
 ]  # fmt: skip
+# Sentences of all events of the game.
 GOLDEN_EVENTS = [
     "Blue tough runs from e2 to e5.",
     "Blue fast runs from a2 to b5.",

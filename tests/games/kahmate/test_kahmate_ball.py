@@ -1,6 +1,11 @@
 """Tests of Kahmate's passes, kicks and tackles, and of where the ball goes.
 
 They follow the sentences of the rulebook and of the rulings, on states without a table.
+
+`make_state` takes blue's pieces, pink's pieces, and the square of the ball. Blue is South and is on
+turn unless another seat is named. In the notation `d6*e4` is a pass, `d6!d9` a kick, `d4-d5xd6` a
+tackle on d6 after a run to d5, and `d5&e6xd6` a tackle by two pieces. `6/1` are the cards of a
+face-off: blue's, then pink's. `ball` gives the square of the ball, and the seat of its carrier.
 """
 
 from __future__ import annotations
@@ -17,27 +22,34 @@ from companion.games.kahmate.state import State
 
 
 def test_a_pass_crosses_squares_it_passes_inside() -> None:
-    """A square of which only a corner is touched is not crossed."""
+    """A square of which only a corner is touched is not crossed.
+
+    The passes begin on d6. The squares are given from the nearest to the farthest.
+    """
     for end, crossed in (("d5", ""), ("e5", ""), ("e4", "d5 e5"), ("f5", "e6 e5"), ("b4", "c5")):
         between = squares_between(SQUARE_NUMBERS["d6"], SQUARE_NUMBERS[end])
         assert " ".join(SQUARE_NAMES[square] for square in between) == crossed
 
 
 def test_the_nearest_standing_opponent_intercepts_first() -> None:
+    # The line from d6 to e4 crosses d5 and then e5, on which opponents stand.
     state = make_state("R@d6 T@e4", "S@d5 B@e5", "d6")
     step = carry_out(state, "d6*e4")
     assert GAME.dump(step.state)["face_off"] == {
         "kind": "pass", "attackers": ["d6"], "defender": "d5", "won": 0, "of": 2,
     }  # fmt: skip
+    # The passer wins, so the second opponent is next. The ball still waits on d6.
     step = carry_out(step.state, "6/1")
     assert GAME.dump(step.state)["face_off"]["defender"] == "e5"
     assert ball(step.state) == ("d6", SOUTH)
+    # The passer wins again, and the pass arrives.
     step = carry_out(step.state, "5/2")
     assert ball(step.state) == ("e4", SOUTH)
-    assert down(step.state) == {}, "the loser of an interception is turned over"
+    assert down(step.state) == {}, "an interception must turn nobody over"
 
 
 def test_an_interception_compares_attack_with_defence() -> None:
+    # The passer's attack of 2 counts, and the interceptor's defence of 1.
     step = carry_out(make_state("B@d6 T@d4", "S@d5", "d6"), "d6*d4", "1/2")
     assert [tally.parts for tally in step.stages[0].tallies] == [
         (("big", "2"), ("card", "1")),
@@ -53,6 +65,7 @@ TWO_TACKLERS = make_state("B@d5 T@e6", "S@d6", "d6")
 
 
 def test_two_losing_tacklers_are_both_turned_over() -> None:
+    # Both tacklers add their strength to blue's card, and still have less than pink.
     step = carry_out(TWO_TACKLERS, "d5&e6xd6", "1/6")
     assert step.stages[0].tallies[0].parts == (("big", "2"), ("tough", "1"), ("card", "1"))
     assert [tally.total for tally in step.stages[0].tallies] == ["4", "7"]
@@ -64,11 +77,13 @@ def test_two_losing_tacklers_are_both_turned_over() -> None:
 
 
 def test_a_piece_stands_up_with_its_ball() -> None:
+    # A tackle makes the ball loose, and it comes to lie with a piece that is turned over on d7.
     state = carry_out(make_state("R@d5", "R@d6 T@d7", "d6", down="d7=1"), "d5xd6", "3/1").state
     assert ball(state) == ("d7", None)
     assert faces_on(state, "d7") == ("pink tough turned over", "ball")
+    # The piece stands up at the end of pink's turn.
     state = carry_out(state, ".").state
-    assert ball(state) == ("d7", NORTH), "the piece has stood up without the ball"
+    assert ball(state) == ("d7", NORTH), "the piece that stands up must have the ball on its square"
 
 
 def carrier_on_goal_line(carrier: str, tacklers: str) -> State:

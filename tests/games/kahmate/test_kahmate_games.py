@@ -23,6 +23,7 @@ def test_slow_rules_find_the_same_legal_actions(seed: int) -> None:
     rng, compared = Random(seed), 0
     state = set_up_state(starter=rng.choice(("south", "north")))
     while (due := sorted(GAME.to_act(state))) and compared < 40:
+        # Compare some of the positions in which one seat is on turn.
         if len(due) == 1 and rng.random() < 0.3:
             (seat,) = due
             actions = list(GAME.legal_actions(state, seat))
@@ -33,6 +34,7 @@ def test_slow_rules_find_the_same_legal_actions(seed: int) -> None:
             for action in actions:
                 GAME.check(state, seat, action)
             compared += 1
+        # Then the random game goes on.
         state = GAME.apply(
             state, {seat: GAME.random_action(state, seat, rng) for seat in due}, rng
         ).state
@@ -50,6 +52,7 @@ def test_slow_rules_end_runs_the_same_way(seed: int) -> None:
     state = set_up_state()
     while compared < 1200:
         due = sorted(GAME.to_act(state))
+        # When a game is over, begin another one.
         if not due:
             state = set_up_state()
             continue
@@ -59,12 +62,14 @@ def test_slow_rules_end_runs_the_same_way(seed: int) -> None:
                 text = GAME.format(action)
                 if not isinstance(action, Run) or rng.random() > 0.1:
                     continue
+                # Carry out the run, and let the slow rules end it with the same results.
                 results: list[bool] = []
                 after = decide_face_offs(
                     GAME.apply(state, {due[0]: action}, rng).state, due[0], rng, results
                 )
                 face_offs += len(results)
                 expected = slow.after_run(text, iter(results))
+                # Compare the runner's square, the ball's, and which pieces are newly turned over.
                 piece = state.board[action.path[0]]
                 dump = GAME.dump(after)
                 assert dump["pieces"][piece]["square"] == expected["runner"]

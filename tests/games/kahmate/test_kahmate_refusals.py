@@ -1,6 +1,9 @@
 """Tests of Kahmate's refusals: each reason has examples with their sentence, rule and square.
 
 Actions are refused by `check`, and what hands did on the board by `why_not`.
+
+`make_state` takes blue's pieces, pink's pieces, and the square of the ball, and `carry_out` carries
+out actions in notation. The head of the package `kahmate` explains the notation.
 """
 
 from __future__ import annotations
@@ -16,8 +19,8 @@ from companion.core.grid import Square
 from companion.games.kahmate.legal import Reason
 from companion.games.kahmate.state import State
 
-# States with blue to act. The pieces are not placed; a run waits for the cards of its face-off; and
-# so with some cards spent.
+# States in which blue has to act. In the first one the pieces are not placed yet. In the next one a
+# run waits for the cards of its face-off, and in the last one some cards are spent as well.
 NOT_PLACED = GAME.setup(GAME.options({}), Random(0))
 FACE_OFF = carry_out(make_state("T@d3", "S@d4", "h6"), "d3-d4-d5").state
 CARDS_SPENT = carry_out(
@@ -26,7 +29,8 @@ CARDS_SPENT = carry_out(
 # One piece has run in this turn, then a second one.
 AFTER_ONE_RUN = carry_out(make_state("B@d3 T@e3 F@h3", "S@d4", "h6"), "e3-e4").state
 AFTER_TWO_RUNS = carry_out(AFTER_ONE_RUN, "h3-h4").state
-# Blue's carrier with a team-mate ahead, and without; then pink's carrier.
+# Blue has the ball, first with a team-mate ahead of the carrier, then without one. Finally pink has
+# the ball.
 WITH_BALL = make_state("B@d5 T@d4 R@c6 S@e4", "S@e6 R@f6", "d5", down="e4=1")
 NOBODY_AHEAD = make_state("B@d5 T@d4", "S@e6 R@f6", "d5")
 OTHER_HAS_BALL = make_state("B@e5 R@c5 T@f4", "S@e6 R@d6 T@e8", "e6", down="f4=1")
@@ -315,15 +319,18 @@ def test_refusals_of_north_speak_to_north() -> None:
 
 
 def test_refusals_say_when_a_piece_stands_up() -> None:
+    # A runner that has been stopped is turned over as well, but the sentence is about its run.
     state = carry_out(make_state("T@d3 R@a3", "S@d4", "h6"), "d3-d4-d5", "1/6").state
     with pytest.raises(Illegal, match="has run already"):
         GAME.check(state, SOUTH, GAME.parse("d3-d2"))
+    # This piece still lies for two of its owner's turns, the present one included.
     state = carry_out(make_state("R@d3 T@a3", "S@e6", "e6", down="d3=2")).state
     with pytest.raises(Illegal, match="it stands up at the end of blue’s next turn"):
         GAME.check(state, SOUTH, GAME.parse("d3-d2"))
 
 
 def test_a_double_tackle_needs_both_runs() -> None:
+    # One of the two runs of the turn is used up.
     state = carry_out(make_state("R@e5 T@f6 F@a3", "S@e6", "e6"), "a3-a4").state
     with pytest.raises(
         Illegal, match=r"Two tacklers need both runs of the turn: 1 is used\."

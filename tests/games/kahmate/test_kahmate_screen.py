@@ -1,7 +1,8 @@
 """Tests of what screens and pads show of Kahmate, and of plays that hands make on the board.
 
 They cover signs, face-offs, what can be tapped, layouts, placing and keys, on states without a
-table.
+table. `make_state` takes blue's pieces, pink's pieces, and the square of the ball. The head of the
+package `kahmate` explains the notation of actions.
 """
 
 from __future__ import annotations
@@ -144,6 +145,7 @@ def test_waiting_runs_and_passes_are_duels(state: State, text: str, sides: list[
 
 
 def test_ways_that_meet_nobody_come_first() -> None:
+    # These ways all lead the fast piece from d4 to d6. An opponent stands on d5.
     ways = [
         play
         for play in plays(make_state("F@d4", "R@d5", "a9")).values()
@@ -192,12 +194,14 @@ def test_each_next_state_has_one_play(seed: int) -> None:
         (seat,) = GAME.to_act(state)
         plays_by_state = {}
         for play in GAME.plays(state, seat):
+            # Each play is legal, and no two lead to the same state.
             action = GAME.parse(play.text)
             GAME.check(state, seat, action)
             step = GAME.apply(state, {seat: action}, Random(0))
             assert step.state not in plays_by_state
             plays_by_state[step.state] = play
             assert len(play.label) <= 40
+            # Hands leave the layout of the first stage, and `why_not` finds nothing wrong in it.
             layout = GAME.layouts_by_hand(state, seat, action, step)[0]
             if step.stages and play.text != ".":
                 assert layout == step.stages[0].expected
@@ -205,9 +209,11 @@ def test_each_next_state_has_one_play(seed: int) -> None:
                 tops = {square: faces[-1] for square, faces in layout.items()}
                 # a longer way round something cannot be guessed from the board
                 assert GAME.why_not(state, seat, tops) is None or count_squares(action) > 2
+        # The keys on the page are exactly those that these plays need.
         keys = {key.name for key in GAME.board_ui(state, seat).keys}
         assert {play.key for play in plays_by_state.values()} - {""} == keys
         assert GAME.board_ui(state, seat.other).keys == ()
+        # Every legal action leads to the state of a play, and the play is the shortest way to it.
         ways_by_state = defaultdict(list)
         for action in GAME.legal_actions(state, seat):
             after = GAME.apply(state, {seat: action}, Random(0)).state
@@ -296,6 +302,7 @@ def test_six_pieces_laid_out_are_a_placing() -> None:
 
 
 def test_six_keys_choose_six_cards() -> None:
+    # The keys of cards that are spent do nothing.
     state = carry_out(with_hands(BEFORE_TACKLE, (2, 3, 5), (1, 4, 6)), "e5xe6").state
     for seat, hand in ((SOUTH, "235"), (NORTH, "146")):
         pad = GAME.pad(state, seat)
@@ -306,7 +313,7 @@ def test_six_keys_choose_six_cards() -> None:
             card in hand for card in "123456"
         ]
         assert pad.text(()) is None
-        assert not pad.accepts((pad.keys[0].pad,), "down"), "the pad accepts a second card"
+        assert not pad.accepts((pad.keys[0].pad,), "down"), "the pad must not accept a second card"
 
 
 def test_the_ready_key_alone_ends_a_turn() -> None:
