@@ -1,6 +1,9 @@
 """Tests of Robot Arena's rules, on states of the game without a table.
 
-They follow the worked examples and the sentences of the rulebook and of the rulings.
+They follow the worked examples and the sentences of the rulebook and of the rulings. `make_state`
+takes the squares of petrol's robots (South) and of coral's (North) by their numbers. `carry_out`
+takes the orders of both sides. `1:N` moves robot 1 north, `1:aN` attacks north, `1:D` defends,
+`1:X` is a self-destruct, and `1:-` does nothing.
 """
 
 from __future__ import annotations
@@ -28,6 +31,7 @@ from companion.games.arena.board import WALLS_MAP
 
 
 def test_worked_example_a_failure_makes_others_fail() -> None:
+    # Coral's robot stays on b4, so petrol's robot 2 fails to enter it, and robot 1 fails behind it.
     step = carry_out(make_state({1: "b2", 2: "b3"}, {1: "b4"}), "1:N 2:N", "1:D")
     assert squares(step, SOUTH) == {1: "b2", 2: "b3"}
     bounces = events_of(step, "bounce")
@@ -47,8 +51,8 @@ def test_worked_example_a_failure_makes_others_fail() -> None:
 
 def test_worked_example_a_shield_halves_all_damage() -> None:
     step = carry_out(make_state({1: "e5", 2: "d5"}, {1: "f5", 2: "e6"}), "1:D 2:aE", "1:aW 2:X")
-    # robot 1: 12 / 2 from the attack, 8 / 2 from its own side, 6 / 2 from the self-destruct
-    # robot 2 stands beside the self-destruct, too, but does not defend
+    # Petrol's robot 1 loses 12 / 2 by the attack, 8 / 2 by its own side, 6 / 2 by the
+    # self-destruct. Robot 2 stands beside the self-destruct as well, but does not defend.
     assert points(step, SOUTH) == {1: 30 - 6 - 4 - 3, 2: 30 - 6}
     assert points(step, NORTH) == {1: 30 - 6}
 
@@ -57,6 +61,7 @@ def test_worked_example_a_shield_halves_all_damage() -> None:
 
 
 def test_parts_of_a_turn_follow_the_rulebook() -> None:
+    # Each part of the turn has something to do. New robots appear because it is turn 5.
     state = make_state({1: "a1", 2: "c3", 3: "e5"}, {1: "i9", 2: "e6"}, turn=5)
     step = carry_out(state, "1:N 2:D 3:aN", "1:X 2:-")
     expected = ["Defend", "Armed", "Moves", "Spawn", "Attacks", "Self-destruct", "End of the turn"]
@@ -114,7 +119,7 @@ EVENTS: list[tuple[Places, Places, int, tuple[str, str], str, str]] = [
     ({1: "c6"}, FAR, 1, ("1:aN", "1:-"), "miss", "North leads into the wall on c7."),
     ({1: "c1"}, FAR, 5, ("1:-", "1:-"), "no_spawn", "Petrol robot 1 stands there."),
     ({1: "a1"}, {1: "c1"}, 5, ("1:-", "1:-"), "no_spawn", "Coral robot 1 stands there."),
-    # armed robots still count: new ones appear before these blow up
+    # Armed robots still count: new ones appear before these blow up.
     (SEVEN, FAR, 5, ("1:X", "1:-"), "no_spawn", "Petrol has 8 robots, as many as a side may have."),
 ]
 
@@ -140,6 +145,7 @@ def test_friendly_fire_hurts_less_and_shields_halve_it() -> None:
 
 
 def test_sides_without_robots_lose_before_a_spawn() -> None:
+    # Coral's only robot has 5 points left and is hit. New robots would appear in the next turn.
     step = carry_out(make_state({1: "c3"}, {1: ("c4", 5)}, turn=4), "1:aN", "1:-")
     assert winners(step) == {SOUTH}
     assert step.state.outcome is not None
@@ -176,9 +182,9 @@ def test_sides_without_robots_lose_before_a_spawn() -> None:
 def test_after_the_last_turn_robots_count_then_points(
     south: Places, north: Places, expected_winners: set[Seat], reason: str
 ) -> None:
-    step = carry_out(
-        make_state(south, north, turn=30, spawn_every=0), "1:-", "3:-" if 3 in north else "1:-"
-    )
+    # Nothing happens in the last turn. North gives its only robot, 1 or 3, an order to do nothing.
+    (north_robot,) = north
+    step = carry_out(make_state(south, north, turn=30, spawn_every=0), "1:-", f"{north_robot}:-")
     assert winners(step) == expected_winners
     assert step.events[-1].text == reason
     assert stage_titles(step)[-1] == "End of the turn"

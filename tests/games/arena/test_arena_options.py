@@ -32,7 +32,7 @@ def test_a_wrong_option_is_refused_with_its_place(options: dict[str, object], me
 
 def test_every_option_can_be_set_on_pages() -> None:
     rows = {row.name for row in GAME.option_rows}
-    # only the lesson chooses a start
+    # Only the lesson chooses a start.
     assert rows == set(GAME.options_type.__struct_fields__) - {"start"}
     assert next(row for row in GAME.option_rows if row.name == "board").free_text
     assert [row.name for row in GAME.option_rows if not row.house_rule] == ["board", "turns"]
@@ -59,6 +59,7 @@ def test_notation_is_read_and_written_alike(text: str) -> None:
         ("1:aD", "“1:aD” is not an order"),
         (" 1:N", "“” is not an order"),
         ("1:N\n", "“1:N\n” is not an order"),
+        # An Arabic digit 1.
         ("١:N", "is not an order"),
         ("1:N" * 9, "“1:N1:N1:N1:N…” is not an order"),
         ("1:N 1:S", "Robot 1 comes after robot 1: list the robots in rising order, each once"),

@@ -1,6 +1,9 @@
 """Tests of what screens and pads show of Robot Arena, on its states.
 
-They cover standings, order sheets, opened orders, the keys of pads, and arrows.
+They cover standings, order sheets, opened orders, the keys of pads, and arrows. `make_state` takes
+the squares of petrol's robots (South) and of coral's (North) by their numbers, with their hit
+points if they have lost some. `1:N 3:aE 4:D` are orders for three robots: move north, attack east,
+defend.
 """
 
 from __future__ import annotations
@@ -42,6 +45,7 @@ def test_screens_show_points_of_robots_and_sides() -> None:
         Square.parse("e5"): Badge("1", 1 / 30),
     }
     assert board_ui.sheet is None
+    # Each seat has a sheet with a row for each of its own robots.
     for seat, sign, rows in (
         (SOUTH, "Petrol: orders for your robots", ["1 b3 18 points", "4 c1 30 points"]),
         (NORTH, "Coral: orders for your robots", ["2 e5 1 point"]),
@@ -83,6 +87,7 @@ def test_order_sheets_spell_all_orders() -> None:
 
 
 def test_an_ended_game_has_no_sheet() -> None:
+    # In the first game petrol wins, in the second one both sides lose their last robot.
     for orders in (("1:aN", "1:-"), ("1:X", "1:X")):
         state = carry_out(make_state({1: "c3"}, {1: ("c4", 5)}), *orders).state
         board_ui = GAME.board_ui(state, SOUTH)
@@ -97,6 +102,9 @@ def test_orders_are_opened_stage_by_stage() -> None:
     actions = {SOUTH: GAME.parse("1:N 4:D"), NORTH: GAME.parse("2:aE")}
     stages = carry_out(state, "1:N 4:D", "2:aE").stages
     assert [stage.title for stage in stages] == ["Defend", "Moves", "Attacks"]
+
+    # Robot 4 defends in the first stage, robot 1 moves in the second. Robot 2 has no order, which
+    # only the last stage shows.
     by_stage = [GAME.opened(state, actions, stages, number) for number in range(3)]
     assert [[row.order for row in opened[SOUTH]] for opened in by_stage] == [
         [None, None, "D"],
@@ -110,7 +118,8 @@ def test_orders_are_opened_stage_by_stage() -> None:
         "Defend",
         "Attack east",
     ]
-    # an order that is still closed makes no difference
+
+    # An order that is still closed makes no difference.
     other_actions = {**actions, SOUTH: GAME.parse("1:N 2:S 4:D")}
     assert GAME.opened(state, other_actions, stages, 0) == by_stage[0]
 
@@ -121,12 +130,15 @@ def test_orders_are_opened_stage_by_stage() -> None:
 @pytest.mark.parametrize(
     ("seat", "draft", "count", "text"),
     [
+        # Direction keys are moves, seen from the seat.
         (SOUTH, "", 0, "1:-"),
         (SOUTH, "left right down", 3, "1:W 3:E 4:S"),
         (NORTH, "left right down", 3, "1:E 3:W 4:N"),
+        # `a` and a direction are an attack, `a` twice is a self-destruct, and `b` a defence.
         (NORTH, "a up a left", 2, "1:aS 3:aE"),
         (SOUTH, "a a b", 2, "1:X 3:D"),
         (SOUTH, "a a a a", 2, "1:X 3:X"),
+        # Ready lets a robot do nothing, and cancels an `a` before it.
         (SOUTH, "ready b", 2, "3:D"),
         (SOUTH, "ready ready ready", 3, "1:-"),
         (SOUTH, "a ready up", 2, "3:N"),

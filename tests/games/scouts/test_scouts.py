@@ -2,6 +2,9 @@
 
 The golden game has jumps, stacks, rocks, intel of both sides, and a win. The counts are made by the
 game and by the slow second implementation of `scouts_tools.py`.
+
+In the notation `@d1` places a scout, `g1-f2` is a dash, `e10^g10` a jump, `R@h4-h5` lays a rock,
+`B@a2` a boulder, and `.` ends the turn.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ from scouts_tools import (
 
 from companion.games.scouts.state import State
 
+# All decisions of the game. White begins, and places in turn with black.
 _GAME = (
     "@d1 @f10 @e1 @h10 @b1 @e10 @g1 @d10 @h1 @c10 "
     "g1-f2 . e10^g10 R@h4-h5 d10-d9 . d1^f1^f3 f2^f4 . c10-d9 h10-h9 . f3^f5 f4^f6 . "
@@ -71,6 +75,7 @@ GOLDEN_EVENTS = [
     "Black jumps g3 to g1. It jumps over white’s scout on g2.",
     "Black gathers intel on g1. A scout on the other home rank is turned over.",
 ]
+# Faces on each square at the end.
 GOLDEN_BOARD = {
     "a1": ["white scout"],
     "c3": ["white scout"],
@@ -88,8 +93,9 @@ GOLDEN_BOARD = {
 
 # Decisions that lead to positions: none, the set-up, and part of the golden game.
 OPENINGS = {"set-up": (), "full": SET_UP, "fight": GOLDEN_GAME[:31]}
-# Numbers of legal sequences of 1, 2, 3 … decisions from there. Those of the set-up are 8, 8 * 8,
-# 8 * 8 * 7 and 8 * 8 * 7 * 7 placements.
+# Numbers of legal sequences of 1, 2, 3 … decisions from each of these positions. Those of the
+# set-up can be worked out: each side has 8 squares for its first scout and 7 for its second, which
+# makes 8, 8 * 8, 8 * 8 * 7 and 8 * 8 * 7 * 7 sequences.
 GOLDEN_COUNTS = {
     "set-up": (8, 64, 448, 3136),
     "full": (198, 18727, 764933),
@@ -106,7 +112,7 @@ def count_sequences(state: State, depth: int) -> int:
 
 
 def slow_count(game: SlowScouts, depth: int) -> int:
-    """Return the same number by the slow rules."""
+    """Return the number of sequences of legal decisions of this length, by the slow rules."""
     texts = game.legal()
     if depth == 1:
         return len(texts)
@@ -136,6 +142,7 @@ def test_slow_rules_count_the_same_to_depth_two(opening: str) -> None:
 
 
 def test_golden_game() -> None:
+    # Collect the sentences of the events with their reasons, and those of events without one.
     state, explained, unexplained = start(), [], []
     for text in GOLDEN_GAME:
         step = carry_out(state, text)
@@ -147,6 +154,9 @@ def test_golden_game() -> None:
         explained += [event.text for event in step.events if event.kind == "begun"]
         unexplained += [event.text for event in step.events if not event.why]
         state = step.state
+
+    # Every jump, rock and stack is explained. Other dashes, the ends of turns and the win need no
+    # reason.
     assert explained == GOLDEN_EVENTS
     assert unexplained[:2] == [
         "The set-up is complete. White begins with one move.",
@@ -155,6 +165,8 @@ def test_golden_game() -> None:
     assert unexplained[-2:] == ["White dashes g2 to f1.", "White brings intel home to f1."]
     assert unexplained.count("White ends the turn.") == 10
     assert unexplained.count("Black ends the turn.") == 10
+
+    # White has won by the first move of its eleventh turn.
     dump = GAME.dump(state)
     assert dump["expected"] == GOLDEN_BOARD
     assert (dump["turn"], dump["due"], dump["played"]) == (21, 1, ["f1"])
@@ -162,7 +174,10 @@ def test_golden_game() -> None:
 
 
 def test_the_view_says_which_stacked_scout_has_intel() -> None:
-    """The rulings say so in section 2, "Stacks"."""
+    """Two scouts of one side share a square, and first the upper, then the lower one has intel.
+
+    The rulings say so in section 2, "Stacks".
+    """
 
     def view_scouts(**masks: str) -> Any:
         return GAME.view(make_state(white="d4", white_low="d4", **masks), None)["scouts"]["south"]
@@ -191,5 +206,5 @@ def test_intel_and_homecoming_have_a_headline(
         headline for stage in carry_out(state, action).stages for headline in stage.headlines
     ]
     assert [headline.text for headline in headlines] == expected
-    # so that pages draw it before hands go on
+    # With a scene, pages draw the headline before hands go on.
     assert all(headline.scene for headline in headlines)

@@ -57,10 +57,12 @@ def test_random_games_agree_with_the_slow_rules(stacking: bool) -> None:
         rng, slow = Random(seed), SlowScouts(stacking)
         state = start(stacking="on" if stacking else "off")
         for _ in range(170):
+            # Both list the same actions, until both say that the game is over.
             texts = legal_texts(state)
             assert texts == slow.legal()
             if not texts:
                 break
+            # After a random action both have the same board.
             text = str(GAME.random_action(state, state.seat, rng))
             state = state_after(state, text)
             slow.do(text)
@@ -73,6 +75,7 @@ def test_short_texts_are_legal_exactly_when_listed(seed: int) -> None:
     """Try every text of a dash, a single jump, a placement, a boulder or a rock, but no chains of
     jumps, in every 29th position of a random game.
     """
+    # Placements `@c1` and boulders `B@c1`, then dashes `c1-c2` and jumps `c1^c3`, then rocks.
     texts = [".", *(f"{kind}@{name}" for kind in ("", "B") for name in SQUARE_NAMES)]
     texts += [
         f"{origin}{sign}{target}"
@@ -81,6 +84,7 @@ def test_short_texts_are_legal_exactly_when_listed(seed: int) -> None:
         for target in SQUARE_NAMES
     ]
     texts += {rock_text(name, direction) for name in SQUARE_NAMES for direction in ((1, 0), (0, 1))}
+    # Games of even seeds have stacks. The first positions still belong to the set-up.
     for state in random_game(seed, 90, stacking=seed % 2 == 0)[5 + seed :: 29]:
         allowed = legal_texts(state)
         assert {text for text in texts if is_legal(state, text)} == {

@@ -1,6 +1,7 @@
 """Tests of Scouts on board, screens and pads: what hands make, signs, plays to tap, clock and keys.
 
-They use states without a table.
+They use states without a table. `make_state` takes the squares of white's scouts and of black's,
+and white is on turn. `c9-c10` is a dash, and `.` ends the turn.
 """
 
 from __future__ import annotations
@@ -58,9 +59,11 @@ RANDOM_STATES = [state for seed in range(4) for state in some_states(seed)]
 
 
 def test_a_scout_moves_before_it_turns_over() -> None:
+    # A white scout dashes onto a black one on the far rank, and so gathers intel there.
     state = make_state("c9 h1", "c10")
     step = carry_out(state, "c9-c10")
     assert faces_by_name(layout_after(state, "c9-c10"))["c10"] == ("black scout", "white scout")
+    # The first stage is what hands leave. In the second one they turn the scout over.
     assert faces_by_name(step.stages[0].expected) == faces_by_name(layout_after(state, "c9-c10"))
     assert faces_by_name(step.stages[1].expected)["c10"] == (
         "black scout",
@@ -68,7 +71,7 @@ def test_a_scout_moves_before_it_turns_over() -> None:
     )
     assert [event.kind for event in step.stages[1].events] == ["intel"]
     with_intel = carry_out(make_state("c9 h1", intel="c9"), "c9-c10")
-    assert len(with_intel.stages) == 1, "a scout that has intel is turned over again"
+    assert len(with_intel.stages) == 1, "a scout that has intel must not be turned over again"
 
 
 def test_ending_a_turn_moves_no_piece() -> None:
@@ -123,10 +126,12 @@ def test_wrong_moves_by_hand_are_explained(
 
 
 def test_only_the_seat_on_turn_gets_explanations() -> None:
+    # White is on turn, and a scout of white has been moved too far.
     assert (
         GAME.why_not(TWO_SCOUTS, Seat.NORTH, faces_after_hands(TWO_SCOUTS, hand_moves("c4", "c8")))
         is None
     )
+    # After the end of the game nobody is on turn.
     won = state_after(make_state("c2 f4", intel="c2"), "c2-c1")
     assert GAME.why_not(won, Seat.SOUTH, faces_after_hands(won, hand_moves("f4", "f8"))) is None
 
@@ -190,7 +195,7 @@ def test_a_play_has_a_key_and_squares() -> None:
 
 def test_only_one_shortest_chain_is_offered() -> None:
     state = make_state("c4 h1", "c5 d6 e5 d4")
-    # two ways lead to e6 and two to e4
+    # Two chains lead to e6 and two to e4.
     assert {"c4^c6^e6", "c4^e4^e6", "c4^e4", "c4^c6^e6^e4"} <= legal_texts(state)
     offered = {play.text for play in GAME.plays(state, Seat.SOUTH) if "^" in play.text}
     assert offered == {"c4^c6", "c4^e4", "c4^c6^e6"}
@@ -202,6 +207,7 @@ def test_plays_lead_to_every_position_once() -> None:
     """
     for state in RANDOM_STATES:
         positions = []
+        # Each play is legal, and hands that make it break no rule.
         for play in GAME.plays(state, state.seat):
             assert play.text in legal_texts(state)
             assert len(play.label) <= 40
@@ -213,6 +219,7 @@ def test_plays_lead_to_every_position_once() -> None:
             for board in (layout, GAME.expected(after)):
                 tops = {square: stack[-1] for square, stack in board.items()}
                 assert GAME.why_not(state, state.seat, tops) is None, play.text
+        # No two plays lead to the same position, and together they reach all that are legal.
         assert len(positions) == len(set(positions))
         assert set(positions) == {state_after(state, text).position for text in legal_texts(state)}
         assert len(GAME.board_ui(state, None).sign) <= 40
@@ -222,6 +229,8 @@ def test_plays_lead_to_every_position_once() -> None:
 
 
 def test_the_clock_runs_from_set_up_to_end() -> None:
+    # The clock does not run before the last of the ten placements, in a game without a clock, and
+    # after the end.
     assert GAME.chess_clock(state_after(start(), *SET_UP[:9])) is None
     assert GAME.chess_clock(state_after(start(), *SET_UP)) == ChessClock(600, 0)
     assert GAME.chess_clock(make_state("c4", seconds=0, increment=2)) is None

@@ -1,6 +1,8 @@
 """Tests of Scouts' rules, its notation and its refusals, on states without a table.
 
-They follow the sentences of the rulebook and of the rulings, and the worked example.
+They follow the sentences of the rulebook and of the rulings, and the worked example. `make_state`
+takes the squares of white's scouts and of black's, and white is on turn. In the notation `c4-c5` is
+a dash, `c1^c3^c5` a chain of two jumps, and `.` ends the turn.
 """
 
 from __future__ import annotations
@@ -38,9 +40,9 @@ def test_worked_example_two_jumps_are_one_play() -> None:
 
 
 def test_a_turn_may_end_without_further_plays() -> None:
-    # the only scout has moved
+    # The only scout has moved, so nobody can make the second play of the turn.
     assert "." in legal_texts(state_after(make_state("c4", "h10"), "c4-c5"))
-    # no scout can move at all
+    # No scout can move at all.
     walled = make_state("a1", "a2 h10", white_low="a2", rocks={"white boulder": "b1 c1 b2 c2"})
     assert "." in legal_texts(walled)
     step = carry_out(walled, ".")
@@ -64,7 +66,7 @@ def test_reaching_the_enemys_rank_ends_the_play() -> None:
     step = carry_out(make_state("c8 h1", "c9 d10"), "c8^c10")
     assert faces_on(step.state, "c10") == ("white scout with intel",)
     assert [stage.title for stage in step.stages] == ["Jump", "Turn the scout over"]
-    # the chain cannot go on over d10
+    # The chain cannot go on over d10.
     assert "c8^c10^e10" not in legal_texts(make_state("c8", "c9 d10"))
 
 
