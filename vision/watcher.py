@@ -93,7 +93,7 @@ class Watcher(Closeable):
         self.link = CameraLink(cameras, clock, reader)
         """The open camera, or what is known of the one that failed."""
         self.pace = Pace(min(1 / fps, MAX_PERIOD_S))
-        self._reporter = CameraStatusReporter(listeners.on_status, cameras.expected)
+        self._reporter = CameraStatusReporter(listeners.on_status, cameras.expects_camera)
         self._reader, self._clock, self._listeners = reader, clock, listeners
         # Monotonic time at which the next picture is due.
         self._next_due_s = clock.monotonic_s()
@@ -187,7 +187,7 @@ class Watcher(Closeable):
         """
         if self.link.close_if_switched():
             self._next_due_s = self._clock.monotonic_s()
-            self._reporter.is_expected = True
+            self._reporter.was_in_use = True
         now_s = self._clock.monotonic_s()
         if now_s < self._next_due_s and not self.link.is_open:
             return None

@@ -39,9 +39,9 @@ class Cameras:
     """How to open cameras, and where to save their lenses."""
 
     open: Callable[[str], Camera]
-    """Opens a camera by its source. An empty one is that of the settings."""
-    expected: Callable[[], bool] = lambda: True
-    """Returns whether it is a fault that no camera has ever been found. Called only then."""
+    """Opens a camera by its source. An empty source stands for that of the settings."""
+    expects_camera: Callable[[], bool] = lambda: True
+    """Returns whether it is a fault if no camera was ever in use. Called only then."""
     lenses: LensStore | None = None
     """Saves what is learned about lenses. None if nothing is saved."""
 

@@ -1,8 +1,11 @@
 """The board of cards as seen from straight above, with evened paper, and the bold print on it.
 
-The *even* view is divided by the brightness of the paper around each pixel, so that shadows and
-lamps disappear. Cards have markers, values and suits in bold print. The board has bold print only
-in its art.
+1. Cut the board out of the picture, as seen from straight above.
+2. Measure how bright the paper is around each pixel, and divide by it. In this *even* view, shadows
+   and the light of lamps disappear.
+3. Mark the *bold print*: dark parts that are thicker than a thin stroke. Cards have markers, values
+   and suits in bold print, the board only its art.
+4. Mark glare, which hides what is printed.
 """
 
 from __future__ import annotations
@@ -57,10 +60,11 @@ class CardView:
     """Where the view's pixels are in the picture."""
     in_picture: Mask
     """(h, w): which pixels are inside the picture."""
-    even: Luma
+    even_luma: Luma
     """(h, w): the view, normalised so that its paper has the brightness `PAPER` everywhere."""
-    bold: Luma
-    """(h, w): 255 where print is so bold that only cards have it, otherwise 0."""
+    bold_print: Luma
+    """(h, w): 255 where print is so bold that only cards and the board's art have it, otherwise 0.
+    """
     glare: Mask
     """(h, w): which pixels glare hides."""
 
@@ -94,11 +98,10 @@ def _paper_brightness(view: Luma, reach_px: float) -> Luma:
 
 def _bold_print(even: Luma, scale: float) -> Luma:
     """Return (h, w): 255 where a view with even paper, `scale` px per mm, shows bold print."""
-    # Compare with the paper beside each print.
+    # Compare each pixel with the paper beside it: 255 where it is pale, 0 where it is dark.
     beside = close_dark_details(even, _PRINT_MM * scale)
     pale = cv2.compare(even, cv2.convertScaleAbs(beside, alpha=_MAX_INK_TONE), cv2.CMP_GE)
-    # The closing fills thin strokes of dark print with pale, so that only bold ones stay dark.
-    # Inverted, these are the 255.
+    # Remove thin dark strokes, so that only bold ones stay 0, and then invert.
     return 255 - close_dark_details(np.asarray(pale, np.uint8), _STROKE_MM * scale)
 
 

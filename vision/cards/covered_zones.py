@@ -107,7 +107,7 @@ class CoverDetector:
         # Areas in px of the small view.
         max_edges_px = _MAX_EDGES_MM2 * scale**2
         max_print_px = _MAX_PRINT_MM2 * scale**2
-        small = _half_size(view.even)
+        small = _half_size(view.even_luma)
         glare = view.glare[::_REDUCTION, ::_REDUCTION]
         in_picture = view.in_picture[::_REDUCTION, ::_REDUCTION]
 
@@ -115,7 +115,7 @@ class CoverDetector:
         known = self._known_mask(small.shape, view.top_view, cards)
         beyond = _outside_mask(view.in_picture, small.shape, scale)
         edges = _edge_mask(small, known | beyond, scale)
-        bold = _threshold(_half_size(view.bold), 127) & ~known
+        bold = _threshold(_half_size(view.bold_print), 127) & ~known
         with_cards = {self._board.square_at(card.x_mm, card.y_mm) for card in cards}
         covered = set()
         for zone in self._zones:

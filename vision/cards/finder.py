@@ -1,8 +1,20 @@
 """Finds open cards by their markers: readable ones, soft ones, and those that cannot be read.
 
 A card counts if it has a complete marker of the deck without a wrong module. It also counts if a
-marker is too soft to decode but clearly resembles that of only one card. A visible card that is
-not read is an `X`. Quadrangles (4, 2) are in px of the view, upper left first, clockwise.
+marker is too soft (blurred) to decode but clearly resembles that of only one card. A visible card
+that is not read is an `X`.
+
+`CardFinder.find` goes from the cheap and certain to the slow and vague:
+
+1. Search the view for markers that decode.
+2. Look for bold print of a marker's size at which no marker was found. If there is none, go to 6.
+3. Search the sharpened view for further markers that decode.
+4. Compare what still does not decode with the markers of all cards. If it clearly resembles one of
+   them, it is that one.
+5. Bold print that resembles some marker, but none of them clearly, is an unread card.
+6. Group the markers into cards. Each card has its marker twice, see `vision.cards.fans`.
+
+Quadrangles (4, 2) are in px of the view, upper left first, clockwise.
 """
 
 from __future__ import annotations
@@ -39,27 +51,29 @@ from vision.pose.pose import Points
 # which is a seventh.
 _MAX_SIDE_ERROR = 0.12
 
-# Threshold for a soft print that is the marker of one card. Measured over 300 tables: a wrong card
-# reaches a correlation of .68 and a margin of .12 at most.
-_MATCH_THRESHOLD = MatchThreshold(correlation=0.78, margin=0.18)
+# Threshold from which a soft marker is taken for that of one certain card. Measured over 300
+# tables: a wrong card reaches a correlation of .68 and a margin of .12 at most.
+_ONE_CARD_THRESHOLD = MatchThreshold(correlation=0.78, margin=0.18)
 
-# The same for a print that is the marker of any card. Measured over the same tables: other print of
-# its size reaches a correlation of .44 at most, and 99 % of the markers that do not decode reach
-# .59 at least.
-_PRINT_THRESHOLD = MatchThreshold(correlation=0.55, margin=0.0)
+# Threshold from which bold print is taken for a marker, of whichever card. Measured over the same
+# tables: other bold print of its size reaches a correlation of .44 at most, and 99 % of the markers
+# that do not decode reach .59 at least.
+_ANY_CARD_THRESHOLD = MatchThreshold(correlation=0.55, margin=0.0)
 
 # (4, 2) px: shifts of a quadrangle that are tried, as corners of outlines are whole pixels.
 _SHIFTS_PX = np.array([[-0.5, -0.5], [-0.5, 0.5], [0.5, -0.5], [0.5, 0.5]])
 
-# Maximum distance between two sightings of one marker, as a share of its side.
-_MAX_SAME_SIDES = 0.25
+# The next three are distances between the middles of markers, as shares of a marker's side.
 
-# Minimum distance between two markers, as a share of their side. Nearer ones would overlap by half.
-_MIN_APART_SIDES = 0.5
+# Maximum distance between two sightings of the same marker.
+_MAX_SAME_DISTANCE = 0.25
 
-# Maximum distance of another print from a known card's marker if it may be that marker, as a share
-# of its side. Larger: markers of other cards are missed. Smaller: bent cards count twice.
-_MAX_HIDDEN_SIDES = 0.6
+# Minimum distance between two different markers. Nearer ones would overlap by half.
+_MIN_APART_DISTANCE = 0.5
+
+# Maximum distance of unclear bold print from where a known card has a marker, if the print may be
+# that marker. Larger: markers of other cards are missed. Smaller: bent cards count twice.
+_MAX_UNCLEAR_DISTANCE = 0.6
 
 # Maximum width in mm of the white modules of a marker. The white between two markers is wider.
 _MAX_WHITE_MM = 2.0
@@ -85,33 +99,41 @@ class CardFinder:
     def find(self, view: CardView) -> tuple[list[OpenCard], set[int]]:
         """Return the cards in a view, and the ids of duplicate markers."""
         side_px = self._deck.marker_mm * view.top_view.scale
-        apart_px = _MIN_APART_SIDES * side_px
+        apart_px = _MIN_APART_DISTANCE * side_px
+        # 1. Markers that decode.
         quads_by_name: _QuadsByName = defaultdict(list)
-        undecoded = self._search(view.even, side_px, quads_by_name)
-        # An object that touches a marker joins its outline, but not its bold print.
+        undecoded = self._search(view.even_luma, side_px, quads_by_name)
+
+        # 2. If an object touches a marker, the marker finder sees one shape. The thick black parts
+        # of the marker stay separate from the object, so look for those, too.
         blobs = _bold_squares(view, side_px)
         unclear_quads = []
         if _apart_from(blobs, quads_by_name, apart_px):
-            sharp = sharpen(view.even)
+            # 3. Further markers that decode in the sharpened view.
+            sharp = sharpen(view.even_luma)
             undecoded += self._search(sharp, side_px, quads_by_name)
-            # Markers that are too soft to decode are identified by resemblance.
+
+            # 4. Markers that are too soft to decode are identified by resemblance.
             for quad in _apart_from([*undecoded, *blobs], quads_by_name, apart_px):
-                guess = self._best_guess(sharp, quad, _MATCH_THRESHOLD)
+                guess = self._best_guess(sharp, quad, _ONE_CARD_THRESHOLD)
                 if guess is not None:
                     _add_quad(quads_by_name, self._names[guess.marker], guess.corners_px, side_px)
+
+            # 5. Bold print that is a marker, but not clearly that of one card.
             for blob in _apart_from(blobs, quads_by_name, apart_px):
-                if self._best_guess(sharp, blob, _PRINT_THRESHOLD) is not None:
+                if self._best_guess(sharp, blob, _ANY_CARD_THRESHOLD) is not None:
                     unclear_quads.append(blob)
-        # Group markers into cards, and add the cards that cannot be read.
+
+        # 6. Group markers into cards, and add the cards that cannot be read.
         cards, duplicates = self._group_by_card(view, quads_by_name)
         return [*cards, *self._unread_cards(view, cards, unclear_quads)], duplicates
 
     def _best_guess(
         self, picture: Luma, quad: Points, threshold: MatchThreshold
     ) -> Sighting | None:
-        """Return the card's marker that a quadrangle resembles most, or None if it is not clear.
+        """Return which marker of the deck a quadrangle resembles most.
 
-        `threshold` is as in `best_guess`.
+        Returns None if it resembles none of them as clearly as `threshold` demands.
         """
         guesses = []
         for shift_px in _SHIFTS_PX:
@@ -122,13 +144,13 @@ class CardFinder:
         return max(guesses, key=attrgetter("score"), default=None)
 
     def _search(self, picture: Luma, side_px: float, quads_by_name: _QuadsByName) -> list[Points]:
-        """Add the markers in a picture to `quads_by_name`.
+        """Add the markers that decode in a picture to `quads_by_name`.
 
-        Returns quadrangles of the same size that do not decode.
+        Returns the quadrangles of a marker's size that do not decode.
         """
         result = self._finder.find(picture, _MIN_SIDE_SHARE * side_px)
         for sighting in result.sightings:
-            # Markers of another size are not at the height of the board, or are none.
+            # What has another size does not lie on the board, or is not a marker at all.
             quad = sighting.corners_px
             if _marker_sized(quad[None], side_px):
                 _add_quad(quads_by_name, self._names[sighting.marker], quad, side_px)
@@ -157,9 +179,9 @@ class CardFinder:
     def _unread_cards(
         self, view: CardView, cards: Sequence[OpenCard], quads: Iterable[Points]
     ) -> list[OpenCard]:
-        """Return the cards of markers that are not identified, given by their quadrangles.
+        """Return one unread card for each of the `quads`, which are markers of unclear cards.
 
-        Those that may be markers of the `cards` are left out.
+        Quadrangles that may be markers of the `cards` are left out, so that no card counts twice.
         """
         # Both markers of each card that was read, whether visible or not.
         read = [card for card in cards if card.name != UNREAD]
@@ -171,18 +193,19 @@ class CardFinder:
         unread_cards = []
         for quad in quads:
             quad_mm = view.top_view.to_board(quad)
-            if not _is_near(quad_mm, known, _MAX_HIDDEN_SIDES * self._deck.marker_mm):
+            if not _is_near(quad_mm, known, _MAX_UNCLEAR_DISTANCE * self._deck.marker_mm):
                 unread_cards.append(unread_card(quad_mm))
-                # The other marker of an upright card is no further card.
+                # Its other marker must not count as a further card. If the card is upright, that
+                # marker is here if this one is its upper one or its lower one.
                 middle = quad_mm.mean(axis=0)
                 known = np.vstack([known, middle, middle + upper - lower, middle + lower - upper])
         return unread_cards
 
 
 def _bold_squares(view: CardView, side_px: float) -> list[Points]:
-    """Return the smallest rectangles around bold print that may be markers."""
-    # Close the white modules, so that a marker is one piece of print.
-    whole = close_dark_details(view.bold, _MAX_WHITE_MM * view.top_view.scale)
+    """Return the smallest rectangles around bold print that have the size of a marker."""
+    # Fill the white modules, so that each marker is one connected blob.
+    whole = close_dark_details(view.bold_print, _MAX_WHITE_MM * view.top_view.scale)
     outlines = cv2.findContours(whole, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE)[0]
     squares = [cv2.boxPoints(cv2.minAreaRect(outline)) for outline in outlines]
     return _marker_sized(np.array(squares, np.float64).reshape(-1, 4, 2), side_px)
@@ -210,7 +233,7 @@ def _is_near(quad: Points, middles: Points, distance: float) -> bool:
 
 def _add_quad(quads_by_name: _QuadsByName, name: str, quad: Points, side_px: float) -> None:
     """Add a marker of a card, unless it is already known there."""
-    if not _is_near(quad, _middles(quads_by_name[name]), _MAX_SAME_SIDES * side_px):
+    if not _is_near(quad, _middles(quads_by_name[name]), _MAX_SAME_DISTANCE * side_px):
         quads_by_name[name].append(quad)
 
 

@@ -1,15 +1,27 @@
 """Measures how far the printed lines of a board are from where a pose predicts them.
 
-Each side of a square is searched in two halves, across its direction in the picture. If there are
-gaps between squares, two lines run side by side. They are searched as a pair, so that neither is
-mistaken for the other. A line is darker than the paper on both sides of it, its *flanks*.
+Each side of a square is measured in two halves, so that the line can still be found in one of them
+if the other is hidden. Arrays have one entry for each of the (N,) half sides of a board. For each
+half side:
+
+1. Project its sample points into the picture with the pose (`PrintedLines.measure`).
+2. Sample the brightness across the line at each point, and take the mean profile over all points.
+3. A line is darker than the paper on both sides of it, its *flanks*. Compute this contrast at every
+   position of the profile.
+4. The highest contrast is the line, unless there is a rival that is nearly as high, the contrast is
+   too low, or the highest one is at the end of the search range (`_measure_offsets`).
 
          square                   : : : :        : : : :
       ==============  the side:  =o=o=o=o========o=o=o=o=     o  sample points of both halves
          square                   : : : :        : : : :      :  profiles across the line
 
-Arrays have one entry for each of the (N,) half sides of a board. The limits were chosen by trial on
-rendered views with hidden corners, see `tests/bench/reading/corners.py`.
+If there are gaps between squares, two lines run side by side. They are searched as a pair, because
+one line alone could be mistaken for the other.
+
+`confirm_squares` then tells at which squares the lines confirm the pose.
+
+The limits were chosen by trial on rendered views with hidden corners, see
+`tests/bench/reading/corners.py`.
 """
 
 from __future__ import annotations
@@ -56,18 +68,19 @@ _SAMPLE_OFFSETS = (np.arange(_SAMPLES) + 0.5) / _SAMPLES * 0.38 + 0.04
 # Minimum contrast of a single line, as a share of the brightness of its darker flank.
 _MIN_CONTRAST = 0.05
 
-# The same for a pair of lines. Thin pairs under JPEG have less contrast than .05. Measured: .03
-# finds 97 % of them instead of 94 %, with hardly any more in wrong positions. It finds no more
-# single lines.
+# The same for a pair of lines. JPEG compression leaves thin pairs less contrast than .05. Measured:
+# .03 finds 97 % of the pairs instead of 94 %, with hardly any more in wrong positions. Single lines
+# keep .05, as .03 finds no more of them.
 _MIN_PAIR_CONTRAST = 0.03
 
 # Minimum contrast of any line, in levels of 255.
 _MIN_CONTRAST_LEVELS = 3.5
 
-# A line is ambiguous if another one has more than this share of its contrast.
+# A line is ambiguous if a rival, which is another line in its search range, has more than this
+# share of its contrast.
 _MAX_RIVAL = 0.75
 
-# Minimum distance of such another line. Nearer ones are the same line.
+# Minimum distance of a rival. Contrast nearer than this belongs to the same line.
 _MIN_RIVAL_PX = 3.0
 
 # Maximum search range, as a share of the distance to the same line of the next square. At half of
@@ -122,25 +135,27 @@ class _Side(NamedTuple):
 
     # (2,): middle of the side. If there is a gap between two squares, it is in the gap.
     middle_mm: Points
-    # 0 if the side runs from South to North, 1 if from West to East.
-    axis: int
+    # The board axis across the side: 0 (x) if the side runs from South to North, 1 (y) if it runs
+    # from West to East.
+    across_axis: int
     # Half the distance between the two lines of a pair, or 0 for a single line.
     half_pair_mm: float
-    # Indices of the adjacent squares.
+    # Indices of the squares on both sides of it, or of the only one.
     squares: list[int]
 
 
 def _printed_sides(board: Board, squares: tuple[Square, ...]) -> list[_Side]:
-    """Return all sides of these squares on which a line is printed."""
+    """Return all sides of these squares on which a line is printed, each of them once."""
     sides: dict[tuple[int, int, int], _Side] = {}
     pitch = np.array([board.pitch_mm, board.rank_pitch_mm])
 
-    # Distance of an outermost line from the edge of its square's cell, which reaches to the middle
-    # of the gaps.
+    # The *cell* of a square reaches to the middle of the gaps around it. An outermost line has this
+    # distance from the edge of its cell.
     inset_mm = (board.gap_mm + (LINE_MM if board.gap_mm else FRAME_MM)) / 2
-    # The lines of a pair have this distance from the edge between their cells.
+    # Between two squares with a gap, each has its own line, at this distance from the edge between
+    # their cells. Squares without a gap share one line, which is on that edge.
     half_pair_mm = inset_mm if board.gap_mm else 0.0
-    for number, square in enumerate(squares):
+    for index, square in enumerate(squares):
         # Left, right, lower and upper side: the axis across it, and the direction from the centre.
         for axis, sign in ((0, -1), (0, 1), (1, -1), (1, 1)):
             # Count in half squares along the axis, so that both neighbours give a side the same
@@ -149,20 +164,22 @@ def _printed_sides(board: Board, squares: tuple[Square, ...]) -> list[_Side]:
             outwards = sign * np.eye(2, dtype=int)[axis]
             beyond = square.shifted(*outwards.tolist())
             if key in sides:
-                sides[key].squares.append(number)
+                sides[key].squares.append(index)
             elif beyond not in board.holes or board.gap_mm:
-                # There is no line between a square and a wall.
+                # A board without gaps prints no line between a square and a hole, which is a wall.
+                # With gaps, each square has its own frame, also beside a hole.
                 is_inner = beyond in squares
                 edge = pitch / 2 - (0.0 if is_inner else inset_mm)
                 middle = np.array(board.centre_mm(square)) + outwards * edge
-                sides[key] = _Side(middle, axis, half_pair_mm if is_inner else 0.0, [number])
+                sides[key] = _Side(middle, axis, half_pair_mm if is_inner else 0.0, [index])
     return list(sides.values())
 
 
 class PrintedLines:
-    """All (N,) half sides of a board's squares on which lines are printed. See `printed_lines_of`.
+    """Where lines are printed on a board: all (N,) half sides of its squares that have one.
 
-    The two halves of a side have indices 2 i and 2 i + 1.
+    The two halves of a side have indices 2 i and 2 i + 1. `printed_lines_of` makes one for each
+    board.
     """
 
     def __init__(self, board: Board) -> None:
@@ -170,30 +187,31 @@ class PrintedLines:
         """All squares on which pieces can be."""
         sides = _printed_sides(board, self.squares)
         pitch = np.array([board.pitch_mm, board.rank_pitch_mm])
-        axes = np.repeat([side.axis for side in sides], 2)
-        samples = []
+        axes = np.repeat([side.across_axis for side in sides], 2)
+        samples_mm = []
 
         # Incidence matrix (squares, half sides): 1 where a half side borders a square.
         self._borders = np.zeros((len(self.squares), len(axes)), np.float32)
-        for number, side in enumerate(sides):
-            # The vector along the side.
-            length = np.eye(2)[1 - side.axis] * pitch
+        for index, side in enumerate(sides):
+            # The vector from one end of the side to the other.
+            along_mm = np.eye(2)[1 - side.across_axis] * pitch
             for half, sign in enumerate((-1, 1)):
-                samples.append(at_height(side.middle_mm + sign * _SAMPLE_OFFSETS[:, None] * length))
-                self._borders[side.squares, 2 * number + half] = 1
+                offsets_mm = sign * _SAMPLE_OFFSETS[:, None] * along_mm
+                samples_mm.append(at_height(side.middle_mm + offsets_mm))
+                self._borders[side.squares, 2 * index + half] = 1
 
         # (N, samples, 3): the sample points of each half side.
-        self._samples_mm = np.array(samples)
+        self._samples_mm = np.array(samples_mm)
         self.middles_mm = self._samples_mm.mean(axis=1)
         """(N, 3): middles of the half sides."""
-        # (N, 3) each: one mm across and along the half sides.
-        self._across = at_height(np.eye(2)[axes])
-        self._along = self._across[:, [1, 0, 2]]
+        # (N, 3) each: vectors of one mm across and along the half sides.
+        self._across_mm = at_height(np.eye(2)[axes])
+        self._along_mm = self._across_mm[:, [1, 0, 2]]
 
         # (N,): as in `_Side`.
         self._half_pair_mm = np.repeat([side.half_pair_mm for side in sides], 2)
         self.period_mm = pitch[axes]
-        """(N,): distance to the same line of the next square."""
+        """(N,): distance to the same line of the next square, for which it may be mistaken."""
         self.runs_north = axes == 0
         """(N,): whether each half side runs from South to North, otherwise from West to East."""
 
@@ -207,14 +225,15 @@ class PrintedLines:
     def counts_around(self, chosen: NDArray[np.bool_]) -> NDArray[np.float32]:
         """Return (ranks, files, K): how many chosen lines there are around each square.
 
-        Those are the lines that border the square or one of its eight neighbours. `chosen` (K, N)
-        are K choices among all half sides.
+        Those are the lines that border the square or one of its eight neighbours. A line that
+        borders two of these squares counts twice. Each of the K rows of `chosen` (K, N) is one
+        choice among all half sides, which is counted separately.
         """
         # Count by square, and then sum over three by three squares.
-        numbers = np.zeros((*self.is_square.shape, len(chosen)), np.float32)
-        numbers[self._cells] = self._borders @ chosen.T.astype(np.float32)
+        counts = np.zeros((*self.is_square.shape, len(chosen)), np.float32)
+        counts[self._cells] = self._borders @ chosen.T.astype(np.float32)
         return np.asarray(
-            cv2.boxFilter(numbers, -1, (3, 3), normalize=False, borderType=cv2.BORDER_CONSTANT)
+            cv2.boxFilter(counts, -1, (3, 3), normalize=False, borderType=cv2.BORDER_CONSTANT)
         )
 
     def geometry(self, pose: Pose) -> tuple[Points, Points, Floats]:
@@ -223,25 +242,26 @@ class PrintedLines:
         These are their middles (N, 2) px, their unit normals (N, 2), and the scale (N,) along the
         normals in px per mm.
         """
-        middles_mm = self.middles_mm
-        ends = np.stack([middles_mm, middles_mm + self._across, middles_mm + self._along])
-        middles, across, along = pose.to_px(ends).reshape(3, -1, 2)
+        start_mm = self.middles_mm
+        points_mm = np.stack([start_mm, start_mm + self._across_mm, start_mm + self._along_mm])
+        middles_px, across_end_px, along_end_px = pose.to_px(points_mm).reshape(3, -1, 2)
         # One mm across the line, and one along it, in the picture.
-        across = across - middles
-        along = along - middles
-        length = np.linalg.norm(along, axis=1, keepdims=True)
-        normals = along[:, ::-1] * (1, -1) / np.maximum(length, 1e-9)
-        scale = (normals * across).sum(axis=1)
+        across_px = across_end_px - middles_px
+        along_px = along_end_px - middles_px
+        # A normal is the vector along the line, turned by a right angle, at unit length.
+        lengths_px = np.linalg.norm(along_px, axis=1, keepdims=True)
+        normals = along_px[:, ::-1] * (1, -1) / np.maximum(lengths_px, 1e-9)
+        scale = (normals * across_px).sum(axis=1)
         # Normals point in the direction of growing board coordinates.
         normals *= np.where(scale < 0, -1.0, 1.0)[:, None]
-        return middles, normals, np.abs(scale)
+        return middles_px, normals, np.abs(scale)
 
     def measure(self, luma: Luma, pose: Pose, reach_px: Floats) -> LineMeasurements:
         """Measure all lines in a picture, each at most `reach_px` (N,) from where it is predicted.
 
-        Lines whose reach is NaN are not searched.
+        A line with a reach of NaN is not searched, and counts as not found.
         """
-        middles, normals, scale = self.geometry(pose)
+        middles_px, normals, scale = self.geometry(pose)
         samples_px = pose.to_px(self._samples_mm).reshape(-1, _SAMPLES, 2)
         last = np.array(pose.size) - 2
         is_inside = ((samples_px >= 1) & (samples_px <= last)).all(axis=(1, 2))
@@ -251,31 +271,43 @@ class PrintedLines:
         farthest_px = np.minimum(_MAX_REACH_SHARE * self.period_mm * scale, _MAX_REACH_PX)
         limited_px = np.minimum(reach_px, farthest_px)
         wanted = np.flatnonzero(is_inside & np.isfinite(limited_px))
-        offsets_px = np.zeros(len(middles))
-        is_found = np.zeros(len(middles), bool)
+        offsets_px = np.zeros(len(middles_px))
+        is_found = np.zeros(len(middles_px), bool)
         if len(wanted):
-            flank_px = np.maximum(_MIN_FLANK_PX, 0.5 * _LINE_WIDTH_MM * scale + _BLUR_PX)
-            sizes_px = np.stack([limited_px, flank_px, self._half_pair_mm * scale])
             offsets_px[wanted], is_found[wanted] = _measure_offsets(
-                luma, samples_px[wanted], normals[wanted], sizes_px[:, wanted]
+                luma,
+                samples_px[wanted],
+                normals[wanted],
+                reach_px=limited_px[wanted],
+                scale=scale[wanted],
+                half_pair_mm=self._half_pair_mm[wanted],
             )
-        return LineMeasurements(is_inside, is_found, offsets_px, middles, normals)
+        return LineMeasurements(is_inside, is_found, offsets_px, middles_px, normals)
 
 
 def _measure_offsets(
-    luma: Luma, samples_px: Points, normals: Points, sizes_px: Floats
+    luma: Luma,
+    samples_px: Points,
+    normals: Points,
+    *,
+    reach_px: Floats,
+    scale: Floats,
+    half_pair_mm: Floats,
 ) -> tuple[Floats, NDArray[np.bool_]]:
     """Return the offset (N,) of each line along its normal in px, and whether (N,) it was found.
 
     A line is found if it is unambiguous. `samples_px` (N, samples, 2) are the predicted sample
-    points, and `normals` (N, 2) unit vectors. `sizes_px` (3, N) are the search range, the distance
-    of the flanks that a line is compared with, and half the distance between the lines of a pair.
+    points, `normals` (N, 2) the unit vectors across the lines, and `reach_px` (N,) the search range
+    to either side. `scale` (N,) is that of the picture across the lines, in px per mm, and
+    `half_pair_mm` (N,) half the distance between the lines of a pair, or 0 for a single line.
     """
-    reach_px, flank_px, half_pair_px = sizes_px
+    # A line is compared with the paper at this distance on both sides of it.
+    flank_px = np.maximum(_MIN_FLANK_PX, 0.5 * _LINE_WIDTH_MM * scale + _BLUR_PX)
+    half_pair_px = half_pair_mm * scale
 
     # The profile must reach past the search range by a flank and by half a pair.
-    length_px = float(sizes_px.max(axis=1).sum()) + 1
-    steps = int(np.ceil(length_px / _STEP_PX))
+    half_length_px = float(reach_px.max() + flank_px.max() + half_pair_px.max()) + 1
+    steps = int(np.ceil(half_length_px / _STEP_PX))
     offsets_px = np.arange(-steps, steps + 1) * _STEP_PX
 
     # The mean profile over the sample points of each half side.
@@ -303,8 +335,8 @@ def _measure_offsets(
 
 
 def _shift(values: Floats, by_px: Floats) -> Floats:
-    """Return (N, K): rows of values, each replaced by those `by_px` (N,) farther along it."""
-    # To the nearest step, repeating the value at the ends.
+    """Return (N, K): each value replaced by the one that is `by_px` (N,) farther along its row."""
+    # The distance is rounded to a whole step. Beyond the ends of a row, its end value is repeated.
     columns = np.arange(values.shape[1])
     sources = columns + np.rint(by_px / _STEP_PX).astype(int)[:, None]
     return np.take_along_axis(values, sources.clip(0, columns[-1]), axis=1)
@@ -313,8 +345,8 @@ def _shift(values: Floats, by_px: Floats) -> Floats:
 def _find_peaks(contrast: Floats) -> tuple[NDArray[np.int_], Floats, NDArray[np.bool_]]:
     """Return the maximum of each row of `contrast` (N, K).
 
-    These are its column (N,), its sub-pixel offset in columns (N,), and whether it has no rival
-    (N,).
+    These are its column (N,), its sub-pixel offset from that in columns (N,), and whether it has no
+    rival (N,).
     """
     rows = np.arange(len(contrast))
     columns = np.arange(contrast.shape[1])
@@ -334,7 +366,7 @@ def _find_peaks(contrast: Floats) -> tuple[NDArray[np.int_], Floats, NDArray[np.
 
 @lru_cache(maxsize=16)
 def printed_lines_of(board: Board) -> PrintedLines:
-    """Return the printed lines of a board, which are cached."""
+    """Return the printed lines of a board. They are computed once, and then cached."""
     return PrintedLines(board)
 
 
@@ -354,8 +386,8 @@ def confirm_squares(
 
     The chain is needed because a pose may be right at its corners and off by a whole square farther
     away, where lines seem to fit again. In between it is off by half a square, and no line fits.
-    The neighbours are included because pieces may hide their lines, and the pose changes little
-    from one square to the next.
+    The neighbours are included because pieces may hide the lines around them. The error of a pose
+    changes little from one square to the next, so the pose is right there, too.
     """
     printed = printed_lines_of(board)
     is_near = lines.is_found & (np.abs(lines.offsets_px) <= max_offset_px)
@@ -367,7 +399,8 @@ def confirm_squares(
     confirming = printed.counts_around(by_direction & is_near)
     is_good = ((visible > 0) & (confirming >= min_share * visible)).all(axis=2) & printed.is_square
 
-    # Good squares connected with a corner, and their neighbours.
+    # Good squares connected with a corner, and their neighbours. Label 0 is that of all squares
+    # that are not good.
     labels = cv2.connectedComponents(is_good.astype(np.uint8))[1]
     starts = {int(labels[corner.rank, corner.file]) for corner in corners} - {0}
     mask = np.isin(labels, list(starts)).astype(np.uint8)
