@@ -96,7 +96,11 @@ class RealRig:
 
 @cache
 def real_module() -> ModuleType:
-    """Return Picamera2 with what virtual cameras lack: raw modes, YUV420, contiguous memory."""
+    """Return the real Picamera2, changed where it needs what virtual cameras lack.
+
+    They have no raw modes, no YUV420 and no contiguous memory.
+    """
+    # Picamera2 imports these for recording and previews, which nothing here uses
     for name in (
         "pykms", "prctl", "pidng", "pidng.camdefs", "pidng.core", "av", "piexif", "simplejpeg",
         "libarchive", "libarchive.read", "tqdm", "jsonschema", "OpenEXR", "PIL", "PIL.Image",
@@ -115,17 +119,18 @@ def real_module() -> ModuleType:
         def allocate(self, configured: Any, _: Any) -> None:
             self.libcamera_fds = []
             self.cleanup()
-            for number in self.open_fds:
-                os.close(number)
+            for descriptor in self.open_fds:
+                os.close(descriptor)
             self.frame_buffers, self.open_fds = {}, []
             for stream in configured:
                 self.frame_buffers[stream.stream] = [
-                    self._buffer(stream, n) for n in range(stream.buffer_count)
+                    self._buffer(stream, index) for index in range(stream.buffer_count)
                 ]
 
-        def _buffer(self, stream: Any, number: int) -> Any:
-            handle = self.dmaHeap.alloc(f"p-{number}", stream.frame_size)
+        def _buffer(self, stream: Any, index: int) -> Any:
+            handle = self.dmaHeap.alloc(f"p-{index}", stream.frame_size)
             self.open_fds.append(handle.get())
+            # the first plane is the brightness, the second one the colours
             luma_bytes, planes = stream.stride * stream.size.height, []
             for offset, length in ((0, luma_bytes), (luma_bytes, stream.frame_size - luma_bytes)):
                 plane = libcamera.FrameBuffer.Plane()
@@ -144,8 +149,8 @@ def real_module() -> ModuleType:
 
         sensor_modes = property(lambda _: [])
 
-        def __init__(self, number: int = 0) -> None:
-            super().__init__(number)
+        def __init__(self, camera_num: int = 0) -> None:
+            super().__init__(camera_num)
             self.allocator = TwoPlanes()
 
         def _get_raw_modes(self) -> list[dict[str, Any]]:

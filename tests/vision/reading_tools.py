@@ -1,4 +1,8 @@
-"""Helpers: rendered tables, and a board reader that looks at them."""
+"""Helpers: rendered tables, and a board reader that looks at them.
+
+`BoardRig` reads frames of one board, `WatchedTable` runs the watcher's whole round, and
+`read_bench_scenes` reads pictures of the bench. In all of them the camera is the rendered one.
+"""
 
 from __future__ import annotations
 
@@ -25,18 +29,24 @@ from vision.simulation.table import RenderedCamera, SimulatedTable
 from vision.simulation.view import CameraView, default_view
 from vision.watcher import Watcher, WatchListeners
 
+# The kit of each game without any option, by the game's name.
 KITS: dict[str, Kit] = {name: game.kit(game.options({})) for name, game in GAMES.items()}
 
 
 def render_table(kit: Kit, view: CameraView | None = None) -> SimulatedTable:
-    """Return a rendered table of printed parts. Bare tables that look alike are rendered once."""
+    """Return a rendered table on which this kit lies as it is printed.
+
+    Its picture without pieces is taken from an earlier table with the same kit and view, because
+    rendering one is slow.
+    """
     return share_bare_table(rendered_table(kit, view))
 
 
 class BoardRig:
     """A rendered table with a camera above it, and a reader that is set to its board.
 
-    The reader also knows the boards of `kits`. Further arguments are fields of the `CameraView`.
+    `kits` are the kits that the reader knows, by game. Without them it knows only `kit`. Further
+    arguments are fields of `CameraView` or of `HardScenery`, such as `tilt_deg=45.0`.
     """
 
     def __init__(
@@ -59,7 +69,7 @@ class BoardRig:
         return next(piece for piece in self.table.pieces() if piece.face == face)
 
     def clear(self) -> None:
-        """Push all pieces off the table."""
+        """Push all pieces off the table, three metres away, so that the camera sees none."""
         self.table.set_up({})
         for piece in self.table.pieces():
             self.table.nudge(piece.id, 3000.0, 0.0)
@@ -68,11 +78,12 @@ class BoardRig:
 class WatchedTable:
     """A rendered table at the start of a game, its watcher, and the eye that gets each frame.
 
-    Further arguments are fields of the `CameraView`.
+    The camera has the game's default view. Further arguments are fields of `CameraView` that
+    replace those of it.
     """
 
-    def __init__(self, name: str, **view: Any) -> None:
-        game, kit = GAMES[name], KITS[name]
+    def __init__(self, game_name: str, **view: Any) -> None:
+        game, kit = GAMES[game_name], KITS[game_name]
         self.clock = FakeClock()
         self.table = render_table(kit, replace(default_view(kit), **view))
         self.table.set_up(game.expected(game.setup(game.options({}), Random(0))) or {})
@@ -86,7 +97,10 @@ class WatchedTable:
         self.eye.link = self.watcher.link
 
     def watch(self, frames: int = 5) -> BoardEye:
-        """Let the watcher read this number of frames, ten a second, and return the eye."""
+        """Let the watcher read this number of frames, ten a second, and return the eye.
+
+        Five are enough to settle the reading of a board at rest.
+        """
         for _ in range(frames):
             self.clock.advance(0.1)
             self.watcher.step()
@@ -94,9 +108,10 @@ class WatchedTable:
 
 
 def lay(**squares: str) -> Layout:
-    """Return a layout, for example of `c1="white scout"`.
+    """Return a layout from faces by square, for example `lay(c1="white scout")`.
 
-    `+` joins the faces of a stack from the bottom to the top. `a1_a2` are the squares of one piece.
+    `+` joins the faces of a stack from the bottom to the top. Squares that are joined by `_`, as in
+    `a1_a2="black rock"`, are those of one piece that covers all of them.
     """
     return {
         Square.parse(square): tuple(faces.split("+"))
@@ -110,7 +125,11 @@ def faces_on_top(layout: Layout) -> dict[Square, str]:
 
 
 def assert_nothing_wrong(reading: Reading, layout: Layout) -> None:
-    """Check that no face is on a wrong square, and no occupied square is called empty."""
+    """Check that each square is read as `layout` says, or is unknown.
+
+    No face may be on a wrong square, and no occupied square may be called empty. A square that is
+    neither seen nor unknown counts as empty.
+    """
     truth = faces_on_top(layout)
     wrong = {square: face for square, face in reading.seen.items() if truth.get(square) != face}
     assert wrong == {}
@@ -118,7 +137,11 @@ def assert_nothing_wrong(reading: Reading, layout: Layout) -> None:
 
 
 def read_bench_scenes(*names: str) -> Tally:
-    """Read these pictures of `tests/bench/reading`, and return the tally of right and wrong."""
+    """Read these scenes of `bench.reading.scenes`, and return the tally of right and wrong.
+
+    A name is a condition, its severity from 1 to 4, and the number of the scene, such as
+    `low light-2-3`.
+    """
     tally = Tally()
     for scene in map(make_scene, names):
         luma, prints = scene.picture()

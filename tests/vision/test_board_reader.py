@@ -62,14 +62,18 @@ def test_every_piece_is_read_in_ordinary_conditions(condition: str) -> None:
 # ---- hands, glare, shadows, edges ----------------------------------------------------------------
 
 
-@pytest.mark.parametrize("number", range(3))
-def test_a_square_under_a_hand_is_unknown(number: int) -> None:
-    """Hold hands of three tones of skin over every sixth square.
+SKINS_BGR = ((122, 158, 208), (60, 80, 120), (170, 190, 235))
 
-    Do so with a new reader, and with one that has seen the board without a hand.
+
+@pytest.mark.parametrize("skin_index", range(3))
+def test_a_square_under_a_hand_is_unknown(skin_index: int) -> None:
+    """Hold hands of three tones of skin over every sixth square, each over others.
+
+    Do so with a new reader, and with one that has seen the board without a hand. The square has to
+    be unknown at once, and three frames later.
     """
-    rig = outbuffered_rig(skin_bgr=((122, 158, 208), (60, 80, 120), (170, 190, 235))[number])
-    for square in OUTBUFFERED.board.squares[number::6]:
+    rig = outbuffered_rig(skin_bgr=SKINS_BGR[skin_index])
+    for square in OUTBUFFERED.board.squares[skin_index::6]:
         for has_seen_board in (False, True):
             if has_seen_board:
                 rig.table.hold_hand(None)
@@ -84,7 +88,7 @@ def test_a_square_under_a_hand_is_unknown(number: int) -> None:
 
 
 def test_a_piece_with_a_foreign_marker_is_unknown() -> None:
-    # Other ids than those that the reader knows: the purple robot has 80 instead of 20.
+    # the pieces on the table have other ids than the reader knows: the purple robot has 80, not 20
     faces = tuple(replace(face, markers=(face.markers[0] + 60,)) for face in OUTBUFFERED.faces)
     rig = BoardRig(replace(OUTBUFFERED, faces=faces), lay(b2="purple robot"))
     rig.reader = make_board_reader({OUTBUFFERED.game: OUTBUFFERED})
@@ -125,7 +129,11 @@ def test_a_marker_seen_twice_is_a_stranger() -> None:
 
 
 def test_duplicate_pieces_are_not_called_wrongly_scaled() -> None:
-    """Strangers of the right size give no advice to print at 100 %."""
+    """Lay the same piece on the board four times.
+
+    Its markers count as strangers. They have the right size, so nobody is advised to print them
+    again at 100 %.
+    """
     kit = replace(OUTBUFFERED, pieces=OUTBUFFERED.pieces[:1] * 4)
     face = OUTBUFFERED.pieces[0][0]
     rig = BoardRig(kit, dict.fromkeys(OUTBUFFERED.board.squares[2:18:4], (face,)))
@@ -146,6 +154,7 @@ def cover_corners(luma: Luma, view: CameraView, corners: tuple[int, ...]) -> Lum
 
 
 def test_one_corner_marker_keeps_a_known_board() -> None:
+    """The pose is known from earlier frames, so one marker confirms that the board lies there."""
     rig = outbuffered_rig()
     rig.read(3)
     frame = rig.camera.frame()
@@ -156,17 +165,21 @@ def test_one_corner_marker_keeps_a_known_board() -> None:
 
 @pytest.mark.parametrize("hidden", [(0,), (3,), (0, 2), (0, 1), (0, 1, 2)])
 def test_a_partly_hidden_board_is_never_read_wrongly(hidden: tuple[int, ...]) -> None:
+    """`hidden` are the ids of corner markers that are covered from the first picture on."""
     rig = outbuffered_rig(tilt_deg=40.0, focal_ratio=0.9)
     luma = cover_corners(rig.table.render_luma(), rig.table.view, hidden)
     reading = rig.reader.read_picture(luma)
     if len(hidden) == 3:
+        # one marker is not enough to find a board
         assert (reading.game, reading.unknown) == (None, frozenset(OUTBUFFERED.board.squares))
         assert rig.reader.details.problem.startswith(
             "Only one corner of the board is in the picture"
         )
     else:
+        # with two or three markers, squares may be unknown but not wrong
         assert_nothing_wrong(reading, START)
     if len(hidden) == 1:
+        # three markers are as good as four
         assert dict(reading.seen) == faces_on_top(START)
 
 
@@ -174,16 +187,19 @@ def test_a_bumped_board_is_found_at_once() -> None:
     rig = outbuffered_rig()
     rig.read(4)
     rig.table.set_view(replace(rig.table.view, shift_mm=(12.0, 5.0), board_turn_deg=4.0))
+    # the first picture after the bump shows all pieces, but is not settled yet
     reading = rig.read()
     assert (reading.quiet, dict(reading.seen)) == (False, faces_on_top(START))
     assert rig.read(3).quiet
 
 
 def test_another_board_of_the_game_is_refused() -> None:
+    """The board with walls has the same corner markers as the standard board, in other places."""
     rig = BoardRig(WALLS, lay(b2="purple robot"), TWO_KITS)
     rig.reader.use(OUTBUFFERED)
     assert rig.read(3).game is None
     assert "The corner markers do not lie as on the board “standard”" in rig.reader.details.problem
+    # with the right kit the same board is read
     rig.reader.use(WALLS)
     assert rig.read(3).seen == {B2: "purple robot"}
 
@@ -206,6 +222,7 @@ def test_an_unknown_camera_model_is_refused() -> None:
 def test_a_new_board_needs_three_equal_frames() -> None:
     rig = outbuffered_rig()
     assert [rig.read().quiet for _ in range(4)] == [False, False, True, True]
+    # a piece that has moved on a known board needs only two
     rig.table.move_to(rig.piece("purple flag").id, B2)
     assert [rig.read().quiet for _ in range(3)] == [False, True, True]
 
@@ -242,13 +259,18 @@ def test_a_glance_skips_pictures_with_movement(monkeypatch: pytest.MonkeyPatch) 
         patch.setattr(
             "vision.reading.board_reader.detect", lambda *_: pytest.fail("movement was read")
         )
+        # while the hand is there, the reader repeats what it knew before
         rig.table.hold_hand(B2)
         assert (glance().seen, rig.reader.is_moving) == (before.seen, True)
+
+        # the hand leaves a robot on b2, and two pictures later nothing moves any more
         rig.table.move_to(rig.piece("lime robot").id, B2)
         rig.table.hold_hand(None)
         assert not glance().quiet
         assert not glance().quiet
         assert not rig.reader.is_moving
+
+    # two pictures are read, in which the robot has moved from c4 to b2
     readings = [glance() for _ in range(2)]
     assert readings[-1].quiet
     assert readings[-1].seen[B2] == "lime robot"
@@ -262,6 +284,7 @@ def test_a_white_on_black_print_is_reported() -> None:
 
 
 def test_pieces_of_another_scale_are_reported() -> None:
+    """The printed markers have 85 % of the size that the reader expects."""
     kit = KITS["arena"]
     faces = (names[:1] for names in kit.pieces)
     rig = BoardRig(kit, dict(zip(kit.board.squares[::7], faces, strict=False)))

@@ -60,21 +60,25 @@ def rig_of(game: str, layout: Layout, **view: Any) -> BoardRig:
 
 
 def test_big_pieces_have_a_square_when_turned() -> None:
-    """A piece of several squares has the square of its lower left corner.
-
-    It has a single face, so a flip turns it by 90 degrees.
-    """
+    """The square of a piece that covers several squares is that of its lower left corner."""
     rig = rig_of("scouts", LAYOUTS["scouts"])
     pitch = rig.kit.board.pitch_mm
     rock = rig.piece("white rock").id
+
+    # the rock has a single face, so a flip turns it by 90 degrees, and another one turns it back
     for turn_deg in (90.0, 0.0):
         rig.table.flip(rock)
         piece = rig.piece("white rock")
         assert (str(piece.square), piece.turn_deg) == ("e2", turn_deg)
+
+    # Turned by 128 degrees it counts as upright, so on h9 it covers h9 and h10. Their common middle
+    # is 7.5 squares from the left edge of the board, and 9 from the lower one.
     rig.table.turn(rock, 128.0)
     rig.table.move_to(rock, Square.parse("h9"))
     piece = rig.piece("white rock")
     assert (piece.x_mm / pitch, piece.y_mm / pitch) == (7.5, 9.0)
+
+    # beside the board it has no square
     rig.table.take_off(rock)
     assert rig.piece("white rock").square is None
 
@@ -83,9 +87,13 @@ def test_big_pieces_have_a_square_when_turned() -> None:
 def test_pieces_beside_the_board_lie_apart(game: str) -> None:
     rig = rig_of(game, {})
     pieces = rig.table.pieces()
+
+    # at 1.4 sides from each other, no marker covers another one, however they are turned
     places_mm = [(piece.x_mm, piece.y_mm) for piece in pieces]
     min_distance_mm = min(math.dist(*pair) for pair in combinations(places_mm, 2))
     assert min_distance_mm > rig.kit.tag_mm * 1.4
+
+    # all of them are in the picture, and all are read
     corners = np.array([corner for piece in pieces for corner in piece.outline_px])
     assert ((corners >= 0) & (corners <= rig.table.size_px())).all()
     assert sorted(rig.read(3).beside) == sorted(piece.face for piece in pieces)
@@ -109,8 +117,13 @@ def test_every_kind_of_piece_is_read(game: str, view: dict[str, Any]) -> None:
     ("lower", "upper", "is_certain"), [("blue big", "ball", True), ("blue big", "pink big", False)]
 )
 def test_only_the_ball_shares_a_players_square(lower: str, upper: str, is_certain: bool) -> None:
-    """Place two markers on one square. A player with the ball is read as the player."""
+    """Place two markers on one square.
+
+    A player with the ball is read as the player. With two players on it, the square is doubtful.
+    """
     kit, square = KITS["kahmate"], Square.parse("b5")
+
+    # both pieces as the reader places them, with only the fields that matter here
     placed = []
     for name in (lower, upper):
         face = kit.face(name)
@@ -128,13 +141,18 @@ def test_only_the_ball_shares_a_players_square(lower: str, upper: str, is_certai
             size_ratio=1.0,
         )
         placed.append(piece)
+
     seen, _, doubtful = faces_on_squares(placed)
     assert (seen, doubtful) == (({square: lower}, set()) if is_certain else ({}, {square}))
 
 
 @pytest.mark.slow
 def test_no_piece_of_hard_scenes_is_wrong() -> None:
-    """Read one scene of the bench in each of seven conditions."""
+    """Read one scene of the bench in each of seven conditions, with severity 2.
+
+    At least 97 % of the pieces that the bench calls readable have to be read. There are more than
+    60 of them, so that this share means something.
+    """
     conditions = "low light", "jpeg", "tilt", "glare", "hand", "worn", "mixed"
     tally = read_bench_scenes(*(f"{condition}-2-3" for condition in conditions))
     assert tally.wrong == []
@@ -144,9 +162,10 @@ def test_no_piece_of_hard_scenes_is_wrong() -> None:
 
 @pytest.mark.parametrize("name", ["defocus-3-2", "motion-3-3"])
 def test_a_second_search_reads_what_the_first_misses(name: str) -> None:
-    """Squares are searched again as seen from straight above.
+    """Squares in which no marker is found are searched again, as seen from straight above.
 
-    In the second scene some of their markers are only recognised by likeness.
+    In the second scene some of their markers do not even decode then, and are recognised by
+    likeness.
     """
     tally = read_bench_scenes(name)
     assert tally.right == tally.pieces
@@ -175,19 +194,24 @@ def test_a_misplaced_big_piece_is_never_guessed(
 
 
 def test_a_boulder_across_the_edge_has_no_square() -> None:
-    """It also is not beside the board, until it is pushed off completely."""
+    """Push a boulder off the board in two steps."""
     rig = rig_of("scouts", lay(a5_b5_a6_b6="white boulder"))
     boulder = rig.piece("white boulder").id
+
+    # across the edge, it is neither on squares of the board nor beside it
     rig.table.nudge(boulder, -35.0, 0.0)
     reading = rig.read(3)
     assert reading.seen == {}
     assert {Square.parse("a5"), Square.parse("a6")} <= reading.unknown
     assert "white boulder" not in reading.beside
+
+    # off the board, it is beside it
     rig.table.nudge(boulder, -40.0, 15.0)
     assert "white boulder" in rig.read(3).beside
 
 
 def test_a_covered_rock_leaves_no_empty_square() -> None:
+    """A scout hides the marker of a rock on two squares, so nobody sees what lies on the second."""
     rig = rig_of("scouts", lay(e2_f2="white rock"))
     scout = rig.piece(BLACK).id
     rig.table.move_to(scout, Square.parse("e2"))
@@ -202,6 +226,7 @@ def test_markers_tell_equal_scouts_apart() -> None:
     c1, d1 = Square.parse("c1"), Square.parse("d1")
     markers = rig.read(3).markers
     assert len(set(markers.values())) == 2
+    # the scout of c1 moves onto that of d1, and its marker shows which of the two is on top
     mover = next(piece for piece in rig.table.pieces() if piece.square == c1)
     rig.table.move_to(mover.id, d1)
     after = rig.read(3)
@@ -217,7 +242,10 @@ def test_pieces_that_hide_corner_markers_are_read() -> None:
 
 
 def test_squares_next_to_walls_can_be_empty() -> None:
-    """No line is printed between a square and a wall, so a square beside one shows fewer lines."""
+    """No line is printed between a square and a wall, so a square beside one shows fewer lines.
+
+    That must not make it unknown. Under a hand it is unknown at once, like any other square.
+    """
     game = GAMES["arena"]
     kit = game.kit(game.options({"board": WALLS_MAP}))
     rig = BoardRig(kit, lay(b1="petrol robot 1", d4="coral robot 2"))

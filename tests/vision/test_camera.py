@@ -39,6 +39,7 @@ def test_a_single_picture_repeats_under_new_numbers(tmp_path: Path) -> None:
     assert frames[0]
     assert frames[0].luma.shape == (48, 64)
     assert frames[0].at_s == 5.0
+    # a closed camera may be closed again, but sends no more pictures
     camera.close()
     camera.close()
     with pytest.raises(CameraError, match="is closed: open it again"):
@@ -48,14 +49,19 @@ def test_a_single_picture_repeats_under_new_numbers(tmp_path: Path) -> None:
 def test_a_folder_stays_on_its_last_picture(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
+    # three pictures, another file, and a damaged picture
     for name, tone in (("b.png", 20), ("a.jpg", 10), ("c.bmp", 30)):
         write_picture(tmp_path / name, tone)
     (tmp_path / "notes.txt").write_text("not a picture")
     (tmp_path / "aa.png").write_bytes(b"\x89PNG damaged")
+
+    # the pictures come in the order of their names, and the last one is repeated
     camera = open_source(tmp_path)
     tones = [int(camera.frame().luma.mean()) for _ in range(5)]
     assert tones == [10, 20, 30, 30, 30]
     assert "aa.png: is not a picture that can be read: use PNG or JPEG" in caplog.text
+
+    # an empty folder and a missing file are refused
     (tmp_path / "empty").mkdir()
     with pytest.raises(CameraError, match="holds no pictures: put PNG or JPEG files into it"):
         open_source(tmp_path / "empty")
@@ -101,10 +107,14 @@ def test_cameras_are_listed_without_opening_them(bus: UsbBus, pi: PiHost) -> Non
 
 
 def test_a_named_ribbon_camera_is_opened(pi: PiHost) -> None:
-    """With two cameras, libcamera lists them in another order than Picamera2."""
+    """A camera is named by its sensor, its id or its number, and always the right one is opened.
+
+    That is not trivial, because libcamera lists two cameras in another order than Picamera2.
+    """
     pi.info.insert(0, {"Model": "imx219", "Id": IMX219})
     listed = [(camera["Num"], camera["Model"]) for camera in pi.kind.global_camera_info()]
     assert listed == [(1, "imx708"), (0, "imx219")]
+
     for source, expected in (
         ("picamera:imx219", IMX219),
         (f"picamera:{IMX708}", IMX708),
@@ -112,6 +122,8 @@ def test_a_named_ribbon_camera_is_opened(pi: PiHost) -> None:
     ):
         with open_source(source):
             assert pi.opened[-1].camera.id == expected
+
+    # the error lists the cameras that are connected
     with pytest.raises(
         CameraError,
         match=r"No Raspberry Pi camera imx477 is connected \(.*imx708@1a, .*imx219@10\)",
@@ -122,24 +134,27 @@ def test_a_named_ribbon_camera_is_opened(pi: PiHost) -> None:
 def test_cameras_of_the_same_name_are_numbered(bus: UsbBus) -> None:
     bus.plug(0, Webcam(), "Cam")
     bus.plug(2, Webcam(), "Cam", "B2")
-    assert [choice.source for choice in list_cameras()] == ["usb:0", "usb:2"]
+    assert [offer.source for offer in list_cameras()] == ["usb:0", "usb:2"]
 
 
 def test_decoders_and_sensors_are_no_usb_cameras(bus: UsbBus) -> None:
     """A Raspberry Pi has video devices of its own, which do not belong to a USB device."""
     for number, name in ((10, "bcm2835-codec-decode"), (0, "unicam")):
-        place = bus.folder / f"devices/platform/soc/{name}/video4linux/video{number}"
-        place.mkdir(parents=True)
-        (place / "name").write_text(name)
-        (bus.folder / f"class/video{number}").symlink_to(place)
+        folder = bus.folder / f"devices/platform/soc/{name}/video4linux/video{number}"
+        folder.mkdir(parents=True)
+        (folder / "name").write_text(name)
+        (bus.folder / f"class/video{number}").symlink_to(folder)
     assert list_cameras() == ()
 
 
 def test_auto_prefers_a_ribbon_camera_to_usb(bus: UsbBus, pi: PiHost) -> None:
+    # with both kinds
     bus.plug(2, Webcam())
     assert open_source("auto").name == "picamera"
+    # with a USB camera alone
     pi.info.clear()
     assert open_source("auto").name == "usb:2"
+    # without any camera, the error says what is missing of either kind
     bus.pull(2)
     with pytest.raises(
         CameraError, match=r"No camera found: .*No Raspberry Pi camera.*USB camera 0 is missing"

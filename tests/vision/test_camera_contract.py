@@ -49,8 +49,11 @@ def test_cameras_are_listed_by_their_ids(rig: Rig) -> None:
 
 
 def test_a_picture_has_no_padding(rig: Rig) -> None:
+    """Picamera2 pads the rows of its buffers. The program cuts the padding off."""
     with open_pi() as camera:
         width, height = SETTINGS.size_px
+
+        # the buffer has rows of `stride` bytes, and one and a half times the rows for the colours
         request = camera.device.capture_request(wait=False).get_result(timeout=5)
         main = camera.device.camera_configuration()["main"]
         with import_picamera2().MappedArray(request, "main", write=False) as mapped:
@@ -59,6 +62,8 @@ def test_a_picture_has_no_padding(rig: Rig) -> None:
         request.release()
         assert main["size"] == (width, height)
         assert main["stride"] >= width
+
+        # the frames of the program have the size of the settings
         first, second = camera.frame(), camera.frame()
         assert first.luma.shape == second.luma.shape == (height, width)
         assert second.number == first.number + 1
@@ -68,16 +73,20 @@ def test_a_picture_has_no_padding(rig: Rig) -> None:
 def test_a_picture_is_stamped_with_its_exposure(rig: Rig) -> None:
     """Picamera2 counts from the start of the machine, the program by its own monotonic clock."""
     with open_pi() as camera:
+        # in nanoseconds since the start of the machine
         request = camera.device.capture_request(wait=False).get_result(timeout=5)
         stamp_s = request.get_metadata()["SensorTimestamp"] / 1e9
         request.release()
         assert 0 <= time.clock_gettime(time.CLOCK_BOOTTIME) - stamp_s < 60
+
+        # in seconds of the program's clock
         for _ in range(3):
             at_s = camera.frame().at_s
             assert 0 <= time.monotonic() - at_s < 60
 
 
 def test_missing_controls_are_skipped(rig: Rig) -> None:
+    """Picamera2 refuses controls that a camera lacks, so the program must not send them."""
     with open_pi() as camera:
         assert camera.locks is None or isinstance(camera.locks, Locks)
         camera.frame()
@@ -92,10 +101,10 @@ def test_attempts_to_open_a_busy_camera_leak_nothing(rig: Rig) -> None:
     identity = pi_devices()[0].id
     with rig.taken_elsewhere(identity):
         before = None
-        for number in range(rig.repetitions):
+        for attempt in range(rig.repetitions):
             with pytest.raises(CameraError, match="it is in use by another program"):
                 open_pi(identity)
-            if number == 2:  # libcamera keeps some descriptors of the first openings
+            if attempt == 2:  # libcamera keeps some descriptors of the first openings
                 before = count_descriptors_and_threads()
         assert count_descriptors_and_threads() == before
     with open_pi(identity) as camera:
@@ -104,24 +113,27 @@ def test_attempts_to_open_a_busy_camera_leak_nothing(rig: Rig) -> None:
 
 @pytest.mark.parametrize("fault", ["silence", "end_loop"])
 def test_a_silent_camera_can_be_opened_again(rig: Rig, fault: str) -> None:
+    """`fault` is the method of the rig that silences the camera."""
     camera = open_pi()
     camera.frame()
     getattr(rig, fault)(camera)
     with pytest.raises(CameraError, match="has stopped sending pictures"):
         take_pictures(camera)
-    began_s = time.monotonic()
+
+    # the camera is closed properly, without waiting until the time is up
+    began_at_s = time.monotonic()
     camera.close()
-    assert time.monotonic() - began_s < CLOSE_TIMEOUT_S
+    assert time.monotonic() - began_at_s < CLOSE_TIMEOUT_S
     with open_pi() as camera:
         assert camera.frame() is not None
 
 
 def test_opening_a_camera_often_leaks_nothing(rig: Rig) -> None:
     before = None
-    for number in range(100):
+    for opening in range(100):
         with open_pi() as camera:
             camera.frame()
-        if number == 2:  # libcamera keeps some descriptors of the first openings
+        if opening == 2:  # libcamera keeps some descriptors of the first openings
             before = count_descriptors_and_threads()
     assert count_descriptors_and_threads() == before
 

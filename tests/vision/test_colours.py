@@ -56,6 +56,7 @@ def test_a_ribbon_camera_has_colours_below_its_brightness(
     host = PiHost(monkeypatch)
     camera = PiCamera(CameraSettings(size="1280x720"), FakeClock(), choose_device(""))
     y, cr, cb = cv2.cvtColor(red_picture((2, 2)), cv2.COLOR_BGR2YCrCb)[0, 0].tolist()
+
     # YUV420: 720 rows of brightness, and below them 360 rows of half the width for each colour. The
     # rows are padded with sevens, which would show as another colour.
     buffer = np.full((1080, 1344), 7, np.uint8)
@@ -64,7 +65,8 @@ def test_a_ribbon_camera_has_colours_below_its_brightness(
         buffer[first_row : first_row + 180].reshape(360, 672)[:, :640] = value
     host.opened[0].buffer = buffer
     frame = camera.frame()
-    # the camera writes its next picture into the same buffer
+
+    # the camera writes its next picture into the same buffer, which must not change the frame
     buffer[720:] = 0
     assert looks_red(frame)
     camera.close()
@@ -89,10 +91,12 @@ def test_live_pictures_and_photographs_have_colours() -> None:
 
 
 def test_colours_of_a_mirrored_picture_are_turned_back() -> None:
+    # a row of four pixels, whose first colours are 0, 2, 4 and 6
     colours = np.arange(8, dtype=np.uint8).reshape(1, 4, 2)
-    turned = flip_colours_back(lambda: colours)
-    assert turned is not None
-    turned_colours = turned()
+    colours_of_frame = flip_colours_back(lambda: colours)
+    assert colours_of_frame is not None
+    turned_colours = colours_of_frame()
     assert turned_colours is not None
     assert turned_colours[0, :, 0].tolist() == [6, 4, 2, 0]
+    # a frame without colours stays without them
     assert flip_colours_back(None) is None

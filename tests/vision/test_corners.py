@@ -30,9 +30,9 @@ from vision.reading.judge import judge
 from vision.simulation.render import camera_pose
 from vision.simulation.view import CameraView
 
-# Numbers of views for `corner_view`. With their two corner markers alone, the pose puts the far end
-# of the board 5 to 40 px away from where it is. In 177 the lines are found in several rounds, from
-# the markers outwards. In 229 the pairs of lines between squares have little contrast.
+# Views of `corner_view` by their numbers. With their two corner markers alone, the pose puts the
+# far end of the board 5 to 40 px away from where it is. In 177 the lines are found in several
+# rounds, from the markers outwards. In 229 the pairs of lines between squares have little contrast.
 HARD_VIEWS = (27, 177, 229)
 KAHMATE, ARENA = next(kit for kit in piece_kits() if kit.game == "kahmate"), KITS["arena"]
 # What is known of a webcam's lens before a fit, as standard deviations of log focal length, k1, k2.
@@ -49,6 +49,7 @@ def max_error_px(board: Board, pose: Pose, true_pose: Pose) -> float:
 
 @pytest.mark.parametrize("number", HARD_VIEWS)
 def test_two_corners_are_enough_for_every_piece(number: int) -> None:
+    """The board is found, every readable piece is read, and nothing is wrong."""
     tally = Tally()
     judge_view(corner_view(number), tally)
     assert tally.wrong == []
@@ -56,7 +57,10 @@ def test_two_corners_are_enough_for_every_piece(number: int) -> None:
 
 
 def test_each_picture_tries_one_more_lens_model() -> None:
-    """While the search goes on, every square is unknown. The count of models is 0 when it ends."""
+    """A search for the lens model takes several pictures, so that none of them takes too long.
+
+    While the search goes on, every square is unknown. The count of models is 0 when it ends.
+    """
     kit, luma, prints = corner_view(10)
     reader, models_tried = make_board_reader({kit.game: kit}), []
     for number in range(6):
@@ -66,8 +70,12 @@ def test_each_picture_tries_one_more_lens_model() -> None:
         if models_tried[-1]:
             assert reading.unknown >= set(kit.board.squares)
             assert not reading.quiet
+
+    # the count grows by one with each picture until the search ends
     assert (models_tried[0], models_tried[-1]) == (1, 0)
     assert all(now in (0, before + 1) for before, now in pairwise(models_tried))
+
+    # then every piece is read
     assert reading.quiet
     tally = Tally()
     tally.add(reading, prints, kit)
@@ -91,6 +99,10 @@ def render_bare_board(view: CameraView) -> Luma:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_printed_lines_correct_noisy_corners(seed: int) -> None:
+    """Two noisy corner markers put the board more than 5 px off, printed lines less than 1.5 px.
+
+    The lens is not known before, either. The lines show its focal length to 2 %.
+    """
     view = CameraView(tilt_deg=40.0, focal_ratio=0.95, k1=-0.05)
     true_pose, board = camera_pose(KAHMATE, view), KAHMATE.board
     observations = observe_two_corners(true_pose, 1.0, seed)
@@ -133,10 +145,14 @@ def test_squares_beyond_shifted_lines_are_not_confirmed() -> None:
     view = CameraView(tilt_deg=0.0, focal_ratio=0.9, noise=1.0)
     board, printed = KAHMATE.board, printed_lines_of(KAHMATE.board)
     south = (Square(0, 0), Square(board.files - 1, 0))
+
+    # with the true pose all squares are confirmed
     reach_px = np.full(len(printed.middles_mm), 4.0)
     lines = printed.measure(render_bare_board(view), camera_pose(KAHMATE, view), reach_px)
     limits = {"max_offset_px": 1.5, "min_share": 0.5}
     assert confirm_squares(board, lines, corners=south, **limits) == set(board.squares)
+
+    # lines between 3.9 and 6.1 pitches from South are off by 3 px, which is too much
     ranks = printed.middles_mm[:, 1] / board.pitch_mm
     offsets_px = np.where((ranks > 3.9) & (ranks < 6.1), 3.0, lines.offsets_px)
     shifted = replace(lines, offsets_px=offsets_px)
@@ -145,15 +161,19 @@ def test_squares_beyond_shifted_lines_are_not_confirmed() -> None:
 
 
 def test_an_uncertain_pose_leaves_no_square_empty() -> None:
+    # with a good pose, a bare board is read as empty
     reader, table = make_board_reader({KAHMATE.game: KAHMATE}), render_table(KAHMATE, CameraView())
     table.set_up({})
     luma = table.render_luma()
     assert not reader.read_picture(luma).unknown
     assert reader.pose is not None
+
     # variances of the rotation in rad² and of the translation in mm²
     uncertain_pose = replace(reader.pose, covariance=np.diag([1e-4] * 3 + [60.0] * 3))
     all_squares = frozenset(KAHMATE.board.squares)
     assert find_vague_squares(KAHMATE.board, uncertain_pose) == all_squares
+
+    # squares that are vague for this reason stay unknown, although they look empty
     last_look = reader.memory.reference
     assert last_look is not None
     look = replace(last_look, vague_squares=all_squares, squares_to_judge=all_squares)
@@ -169,13 +189,19 @@ def test_squares_beyond_a_wide_cover_are_unknown() -> None:
     table = render_table(KAHMATE, view)
     table.set_up({Square(3, 9): ("blue big",)})
     luma, true_pose, board = table.render_luma(), camera_pose(KAHMATE, view), KAHMATE.board
+
+    # a grey cover over ranks 3 to 6, from edge to edge of the picture
     low, high = 3 * board.pitch_mm, 7 * board.pitch_mm
     right = board.width_mm + 90
     cover = at_height(np.array([(-90.0, low), (right, low), (right, high), (-90.0, high)]))
     rows = true_pose.to_px(cover)[:, 1].round().astype(int)
     luma[rows.min() : rows.max()] = 150
+
+    # another one over all that is beyond the northern edge
     north_edge = true_pose.to_px(at_height(np.array([(0.0, board.height_mm)])))[0, 1]
     luma[: int(north_edge)] = 150
+
+    # the piece on rank 9 is visible, but nobody knows exactly where its square is
     reader = make_board_reader({KAHMATE.game: KAHMATE})
     reading = reader.read_picture(luma)
     assert reading.game == "kahmate"
@@ -202,7 +228,8 @@ def test_three_corner_markers_show_the_whole_board(hidden: int) -> None:
 def test_a_touched_corner_marker_is_found(covered: int) -> None:
     """Draw lines that touch a corner marker, so that its outline is not a quadrangle any more.
 
-    One other corner marker is enough to know where to look for it.
+    One other corner marker is enough to know where to look for it, so up to two of the three others
+    are covered.
     """
     kit = KITS["binmat"]
     rig = BoardRig(kit, {}, width=1920, height=1080, tilt_deg=0.0)
@@ -211,6 +238,8 @@ def test_a_touched_corner_marker_is_found(covered: int) -> None:
     marker, *others = kit.board.corners
     for other in others[:covered]:
         cover_corner(luma, true_pose, kit, other, Random(other))
+
+    # a dark line that comes down to the marker's upper left corner, and follows its upper edge
     x, y = kit.board.corner_centres_mm[marker]
     half = kit.board.corner_mm / 2
     edges = np.array([(x - half, y + 3 * half), (x - half, y + half), (x + 5 * half, y + half)])
@@ -218,6 +247,8 @@ def test_a_touched_corner_marker_is_found(covered: int) -> None:
     cv2.polylines(luma, [edges_px], isClosed=False, color=(25,), thickness=2)
     found = {sighting.marker for sighting in MarkerFinder().find(luma).sightings}
     assert marker not in found, "the lines do not spoil the marker's outline"
+
+    # the reader finds the marker, and its pose is right there
     assert rig.reader.read_picture(luma).game == kit.game
     pose, points_mm = rig.reader.pose, corner_points_mm(kit.board, marker)
     assert pose is not None

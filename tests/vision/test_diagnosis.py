@@ -57,6 +57,7 @@ def test_outlines_of_pieces_are_above_their_squares() -> None:
     }
 
 
+# A fault of the view, the beginning of the most important advice, and a part of its explanation.
 @pytest.mark.parametrize(
     ("name", "view", "text", "why"),
     [
@@ -86,6 +87,7 @@ def test_each_fault_of_a_view_has_its_advice(
     first = board.advice[0]
     assert first.text.startswith(text)
     assert why in first.why
+    # the advice itself is short, while its reason may be longer
     assert len(first.text) <= 40
 
 
@@ -102,7 +104,7 @@ def test_only_squares_near_the_glare_are_weak() -> None:
 
 def test_without_a_board_the_picture_itself_is_judged() -> None:
     watched = WatchedTable("kahmate", defocus_px=9.0)
-    # 5 m away from the board
+    # a picture out of focus, 5 m away from the board
     watched.table.set_view(replace(watched.table.view, shift_mm=(5000.0, 0.0)))
     eye = watched.watch()
     assert eye.board() is None
@@ -115,10 +117,14 @@ def test_a_settled_frame_is_kept_after_movement() -> None:
     watched = WatchedTable("outbuffered")
     first_frames = watched.watch(12).settled_frames()
     assert len(first_frames) == 1, "a board that does not change is kept more than once"
+
+    # a robot is moved, and the hand is still there
     piece = next(piece for piece in watched.table.pieces() if piece.face == "purple robot")
     watched.table.move_to(piece.id, Square(1, 1))
     watched.table.hold_hand(Square(0, 2))
     assert watched.watch(1).photograph() is None, "a photograph was taken during movement"
+
+    # after the hand has left, there are two settled frames: before and after the move
     watched.table.hold_hand(None)
     settled = watched.watch(8).settled_frames()
     assert [frame.reading.seen.get(Square(1, 1)) for frame in settled] == [None, "purple robot"]
@@ -128,11 +134,15 @@ def test_a_settled_frame_is_kept_after_movement() -> None:
 def test_only_the_last_settled_frames_are_kept() -> None:
     watched = WatchedTable("outbuffered", width=640, height=360)
     (settled,) = watched.watch(6).settled_frames()
+
+    # two more frames than are kept, each with another face on a1
     for number in range(MAX_SETTLED + 2):
         face = {Square(0, 0): f"robot {number}"}
         watched.eye.record(settled.frame, replace(settled.reading, seen=face))
     faces = [frame.reading.seen[Square(0, 0)] for frame in watched.eye.settled_frames()]
     assert faces == [f"robot {number}" for number in range(2, MAX_SETTLED + 2)]
+
+    # the first frame of another game replaces all of them
     watched.eye.record(settled.frame, replace(settled.reading, game="arena"))
     assert len(watched.eye.settled_frames()) == 1, "frames of another board are kept"
 
@@ -163,8 +173,11 @@ def test_a_photograph_blanks_out_unknown_squares(name: str) -> None:
     unknown = {view.square for view in board.squares if not view.is_known}
     assert Square(2, 0) in unknown
     picture = cv2.imdecode(np.frombuffer(eye.photograph() or b"", np.uint8), cv2.IMREAD_UNCHANGED)
+
+    # the scale of the photograph, and the y of its upper edge on the board
     px_per_mm = picture.shape[1] / kit.board.width_mm
     top_mm = kit.board.height_mm + (0 if kit.deck else kit.board.strip_mm)
+
     # nine tenths of each square are examined
     half_width_mm = 0.45 * kit.board.square_mm
     half_depth_mm = 0.45 * (kit.board.depth_mm or kit.board.square_mm)

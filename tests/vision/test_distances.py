@@ -32,8 +32,9 @@ HEADINGS = {
     "webcam": "webcam, 67°",
 }
 SIZE_PX = (1920, 1080)
-# Share of the picture that the board fills, with the room for pieces beside it. `MAX_FILL` is that
-# of the nearest distance. The farthest one is searched in this number of steps between both.
+# Share of the picture that the board fills, with the room for pieces beside it. The board fills
+# `MAX_FILL` at the nearest distance. The farthest distance is searched in steps from there down to
+# `MIN_FILL`.
 MIN_FILL, MAX_FILL = 0.02, 0.98
 STEPS = 512
 
@@ -70,6 +71,7 @@ def find_limits(kit: Kit, lens: str, tilt_deg: float) -> tuple[Pose, Pose] | Non
 
     Returns None if the markers are too small even from the nearest one.
     """
+    # `STEPS` is the step of the nearest pose. Smaller steps are farther away.
     needed_px, poses = needed_module_px(kit), dict[int, Pose]()
 
     def fill(step: int) -> float:
@@ -87,6 +89,7 @@ def find_limits(kit: Kit, lens: str, tilt_deg: float) -> tuple[Pose, Pose] | Non
     slope = (1 / module_px(half) - 1 / module_px(STEPS)) / (1 / fill(half) - 1 / MAX_FILL)
     wanted_fill = 1 / (1 / MAX_FILL + (1 / needed_px - 1 / module_px(STEPS)) / slope)
     step = max(1, round((wanted_fill - MIN_FILL) * STEPS / (MAX_FILL - MIN_FILL)))
+    # then find the smallest step with markers that are large enough
     while module_px(step) < needed_px:
         step += 1
     while step > 1 and module_px(step - 1) >= needed_px:
