@@ -1,10 +1,12 @@
 """Oddities of cameras, by name, sensor or USB id. A new one is one entry of `ODDITIES`.
 
-They are sentences for the camera page and the doctor, and never change what is read in a picture.
-The only other effect: the stamps of a USB camera with another clock are ignored.
+An oddity is a sentence for the camera page and the doctor. It never changes what is read in a
+picture. It has only one other effect: if a USB camera stamps its pictures by another clock, these
+stamps are ignored.
 
-Mirrored or damaged pictures and cameras that freeze are detected in the pictures of any camera: see
-`vision.reading.board_reader` and `vision.cameras.camera_link`.
+What can be detected in the pictures themselves needs no entry: `vision.reading.board_reader`
+detects mirrored pictures, `vision.cameras.usb` damaged ones, and `vision.cameras.camera_link`
+cameras that freeze.
 """
 
 from __future__ import annotations

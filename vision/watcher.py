@@ -40,16 +40,16 @@ STALL_S = 5.0
 # sees by them that the thread is alive.
 MAX_PERIOD_S = 10.0
 
-# Minimum pause after a picture in which hands move, as a share of the time it took to read. It
-# leaves processor time to pages and pads.
+# Minimum pause after a picture in which hands move, as a share of the time that reading it took.
+# The pause leaves processor time to pages and pads.
 MOVEMENT_PAUSE_SHARE = 0.5
 
-# Maximum share of the frame period that a machine takes to read a picture in which hands move. One
-# that takes longer is slow.
+# A machine is slow if it takes longer than this share of the frame period to read a picture in
+# which hands move.
 MAX_FAST_SHARE = 0.5
 
 # How long a slow machine only glances at pictures in which hands move, as a multiple of the time
-# for reading one. So it notices sooner that the hands have gone. Larger: what is put down
+# for reading one. By glancing, it notices sooner that the hands have gone. Larger: what is put down
 # during a long movement is seen later.
 GLANCE_READINGS = 4.0
 
@@ -73,9 +73,10 @@ class WatchListeners:
 
 
 class Watcher(Closeable):
-    """Reads the board in front of one of these cameras, and calls listeners.
+    """Reads the board with one of these cameras, and calls listeners with each reading.
 
-    It does so `fps` times a second, or less often if reading takes long.
+    It does so `fps` times a second, or less often if reading takes long. One *round* grabs a frame,
+    reads it, calls the listeners, and saves what was learned about the lens.
 
     `start` begins a thread that runs until `close`, which also releases the camera. Tests call
     `step` instead, for one round in their own thread. After a failure the camera is opened again
@@ -91,10 +92,12 @@ class Watcher(Closeable):
         fps: float = 10.0,
     ) -> None:
         self.link = CameraLink(cameras, clock, reader)
-        """The open camera, or what is known of the one that failed."""
+        """The link to the camera, which is open unless it has failed."""
         self.pace = Pace(min(1 / fps, MAX_PERIOD_S))
         self._reporter = CameraStatusReporter(listeners.on_status, cameras.expects_camera)
-        self._reader, self._clock, self._listeners = reader, clock, listeners
+        self._reader = reader
+        self._clock = clock
+        self._listeners = listeners
         # Monotonic time at which the next picture is due.
         self._next_due_s = clock.monotonic_s()
         self.last_round_s = self._next_due_s
@@ -125,9 +128,10 @@ class Watcher(Closeable):
             tiles.watch.request(wanted)
 
     def report_stall(self) -> None:
-        """Report a camera that has stalled, as the watcher's thread waits for it.
+        """Report the camera as stalled if it has not answered for `STALL_S`.
 
-        May be called from any thread. The health check does so.
+        The watcher's thread cannot do so, because it waits for the camera. May be called from any
+        thread. The health check calls it.
         """
         requested_at_s = self._requested_at_s
         if requested_at_s is None or self._clock.monotonic_s() - requested_at_s < STALL_S:
@@ -148,9 +152,9 @@ class Watcher(Closeable):
             self._thread.start()
 
     def close(self) -> None:
-        """Stop the thread and release the camera.
+        """Stop the thread and release the camera. A second call does nothing.
 
-        May be called twice. A stalled camera is left to its time-out.
+        If the camera has stalled, the thread is left behind, and ends when its driver times out.
         """
         self._stop.set()
         self.link.wake.set()
@@ -181,9 +185,9 @@ class Watcher(Closeable):
     # ---- one frame ----
 
     def step(self) -> Reading | None:
-        """Process one frame, even if it is not due yet.
+        """Process one frame, even if it is not due yet. Return its reading.
 
-        Returns None if the camera fails or is still in its pause.
+        Returns None if the camera fails, or has failed and is not to be reopened yet.
         """
         if self.link.close_if_switched():
             self._next_due_s = self._clock.monotonic_s()
@@ -192,6 +196,8 @@ class Watcher(Closeable):
         if now_s < self._next_due_s and not self.link.is_open:
             return None
         self._next_due_s = now_s + self.pace.period_s
+
+        # Get a frame. Meanwhile another thread may notice that the camera has stalled.
         self._requested_at_s = now_s
         try:
             frame = self.link.grab()
@@ -200,13 +206,15 @@ class Watcher(Closeable):
             return None
         finally:
             self._requested_at_s = None
+
+        # Read it, and note how long that took. The next frame is due after a pause.
         tiles = self._tiles
-        start_s = self._clock.monotonic_s()
-        reading = self._reader.read(frame, glance=self.pace.is_glance_only(start_s))
-        end_s = self._clock.monotonic_s()
+        began_at_s = self._clock.monotonic_s()
+        reading = self._reader.read(frame, glance=self.pace.is_glance_only(began_at_s))
+        ended_at_s = self._clock.monotonic_s()
         is_moving = self._reader.is_moving
-        pause_s = self.pace.record(end_s, end_s - start_s, is_moving)
-        self._next_due_s = max(self._next_due_s, end_s + pause_s)
+        pause_s = self.pace.record(ended_at_s, ended_at_s - began_at_s, is_moving)
+        self._next_due_s = max(self._next_due_s, ended_at_s + pause_s)
         self._notify(frame, reading, tiles, now_s)
         self.link.follow_up(now_s, is_moving or not reading.quiet)
         return reading
@@ -214,7 +222,10 @@ class Watcher(Closeable):
     def _notify(
         self, frame: Frame, reading: Reading, tiles: TileProcessor | None, now_s: float
     ) -> None:
-        """Call all listeners, the table last, so that it finds the pictures of what it hears."""
+        """Call all listeners.
+
+        `on_reading` is called last: when the table gets a reading, the eye has its frame already.
+        """
         frame, rows = tiles.process_frame(frame, reading) if tiles else (frame, None)
         self._listeners.on_frame(frame, reading)
         if rows is not None:
@@ -236,38 +247,38 @@ class Watcher(Closeable):
 class Pace:
     """Decides when the next picture is due, and whether a slow machine only glances at it.
 
-    A glance only checks whether hands still move, and reads nothing if they do. Only the watcher's
-    thread writes a pace. Times are monotonic, in seconds.
+    A glance checks whether hands still move, and reads nothing if they do. Times are monotonic, in
+    seconds. Only the watcher's thread changes a pace.
     """
 
     def __init__(self, period_s: float) -> None:
         self.period_s = period_s
         """Time from one picture to the next."""
-        # How long the last reading during a movement took. 0 if the machine is fast enough.
+        # Duration of the last reading during a movement. 0 if the machine is fast enough.
         self._slow_reading_s = 0.0
         # Whether something moved in the last picture.
         self._was_moving = False
         # Until when pictures of the current movement are only glanced at.
         self._glance_until_s = 0.0
 
-    def record(self, end_s: float, duration_s: float, is_moving: bool) -> float:
+    def record(self, ended_at_s: float, duration_s: float, is_moving: bool) -> float:
         """Record how long a picture took, and whether something moved in it.
 
         Returns the minimum pause in seconds.
         """
         if is_moving:
-            was_glance_only = self.is_glance_only(end_s - duration_s)
+            was_glance_only = self.is_glance_only(ended_at_s - duration_s)
             if not was_glance_only:
                 self._slow_reading_s = (
                     duration_s if duration_s > MAX_FAST_SHARE * self.period_s else 0.0
                 )
-            # Glances begin after each reading, and at the start of a movement.
+            # A series of glances begins after each reading, and at the start of a movement.
             if not was_glance_only or not self._was_moving:
-                self._glance_until_s = end_s + GLANCE_READINGS * self._slow_reading_s
+                self._glance_until_s = ended_at_s + GLANCE_READINGS * self._slow_reading_s
         self._was_moving = is_moving
         return MOVEMENT_PAUSE_SHARE * duration_s if is_moving else 0.0
 
     def is_glance_only(self, now_s: float) -> bool:
         """Return whether a picture at this time is only checked for movement."""
-        # A movement begins with a glance.
+        # If nothing moved in the last picture, a movement may begin in this one, with a glance.
         return self._slow_reading_s > 0 and (not self._was_moving or now_s < self._glance_until_s)

@@ -50,6 +50,7 @@ class Room:
 
 
 def test_a_moment_in_the_dark_changes_nothing() -> None:
+    """Three checks, one a second, have to agree. A hand over the lens covers fewer."""
     room = Room()
     room.watch(10)
     room.webcam.light = 0.1
@@ -61,20 +62,29 @@ def test_a_moment_in_the_dark_changes_nothing() -> None:
 
 
 def test_in_the_dark_the_camera_exposes_longer() -> None:
+    """The camera is asked once, then people are. Brighter light ends the long exposures."""
+    # for the first seconds, a camera that was just opened still measures by itself
     room = Room()
     room.webcam.light = 0.3
     room.watch(7)
-    # a camera that was just opened still measures by itself
     assert room.camera.requests == []
+
+    # then it is asked to expose for longer
     room.watch(5)
     assert room.camera.requests == [True]
     assert room.control.sentence == ""
+
+    # it is still dark, so people are asked for light
     room.watch(20)
     assert room.camera.requests == [True], "the camera was asked again"
     assert room.control.sentence == DARK_SENTENCE
+
+    # somebody switches on a lamp
     room.webcam.light = 0.8
     room.watch(5)
     assert room.control.sentence == ""
+
+    # bright light overexposes the picture, so the camera measures again without long exposures
     room.webcam.light = 9.0
     room.watch(5)
     assert room.camera.requests == [True, False], "long exposures go on in bright light"
@@ -121,6 +131,8 @@ def test_two_lock_requests_before_a_picture_both_count() -> None:
     link.lock(exposure=False)
     link.lock(exposure=True)
     assert applied == []
+
+    # the next picture applies all requests at once, and the one after it nothing
     link.grab()
     link.grab()
     assert applied == [(True, True)]
@@ -128,7 +140,7 @@ def test_two_lock_requests_before_a_picture_both_count() -> None:
 
 def test_a_frozen_camera_is_opened_again() -> None:
     """A picture that is repeated for five seconds is a fault, unless it is all of one tone."""
-    clock, openings_s = FakeClock(), []
+    clock, opened_at_s = FakeClock(), []
     picture = striped_picture((1280, 720))
 
     class Frozen(PhysicalCamera):
@@ -136,20 +148,27 @@ def test_a_frozen_camera_is_opened_again() -> None:
             return Capture(picture.copy())
 
     def open_frozen(_source: str) -> PhysicalCamera:
-        openings_s.append(clock.monotonic_s())
+        opened_at_s.append(clock.monotonic_s())
         return Frozen(clock)
 
+    # the same picture for five seconds
     link = CameraLink(Cameras(open_frozen), clock, make_board_reader({}))
     for _ in range(5):
         link.grab()
         clock.advance(1.0)
+
+    # after that it is a fault, also in the first picture of the camera that was opened again
     for pause_s in (0.5, 1.0):
         with pytest.raises(CameraError, match=r"again and again: unplug it and plug it in again"):
             link.grab()
         assert link.handle_fault() == pause_s
+
+    # one pixel changes, so the camera works again
     picture[3, 3] += 1
     link.grab()
-    assert len(openings_s) == 3
+    assert len(opened_at_s) == 3
+
+    # a white picture may be repeated for nine seconds
     picture[:] = 255
     for _ in range(9):
         link.grab()

@@ -47,17 +47,22 @@ def record_squares(
 
 
 def test_only_squares_near_movement_are_judged_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    # from now on, record which squares are judged, and let no search of the whole picture pass
     rig = large_rig()
     rig.read(4)
     judged = record_squares(monkeypatch, "find_empty_squares", argument=3)
     monkeypatch.setattr(
         detect, "_detect_in_all", lambda *_: pytest.fail("the whole picture was searched")
     )
+
+    # a robot moves from c3 to e5
     rig.table.move_to(rig.piece("petrol robot 2").id, E5)
     reading = rig.read()
     moved = lay(a1="petrol robot 1", e5="petrol robot 2", h8="coral robot 3")
     assert reading.seen == faces_on_top(moved)
     assert C3 not in reading.unknown
+
+    # among the few squares that were judged is the one that is empty now
     squares = set[Square]().union(*judged)
     assert C3 in squares
     assert len(squares) < 20, f"{len(squares)} of 81 squares were judged again"
@@ -70,16 +75,22 @@ def test_partly_hidden_corner_markers_leave_the_pose() -> None:
     """
     rig = large_rig(KITS["kahmate"], lay(h1="blue fast", d6="pink tough"))
     rig.table.nudge(rig.piece("blue fast").id, 0.0, -8.0)
+
+    # 25 points from edge to edge of the board, and where they are in the picture
     board = rig.kit.board
     x_mm, y_mm = np.meshgrid(np.linspace(0, board.width_mm, 5), np.linspace(0, board.height_mm, 5))
     points_mm = at_height(np.column_stack([x_mm.ravel(), y_mm.ravel()]))
     true_px = camera_pose(rig.kit, rig.table.view).to_px(points_mm)
+
+    # hold a hand over each of these squares for two frames, and then none
     for hand in ("h1", "a1", "h11", "b1", "a11", "g2", "g1", "c1"):
         for square in (Square.parse(hand), None):
             rig.table.hold_hand(square)
             rig.read(2)
         assert rig.reader.pose is not None
         assert np.abs(rig.reader.pose.to_px(points_mm) - true_px).max() < 1.0
+
+    # the rendered lens has no distortion, and none was learned from the wrong corners
     assert abs(rig.reader.details.lens.k1) < 0.02
 
 
@@ -91,7 +102,10 @@ def vote(
     unknown: frozenset[Square] = frozenset(),
     guessed: frozenset[Square] = frozenset(),
 ) -> Vote:
-    """Return the vote of a picture in which these squares have pieces with these markers."""
+    """Return the vote of a picture, from a square and a marker for each piece in it.
+
+    Pieces on `guessed` squares were recognised by likeness alone.
+    """
     faces = {square: f"robot {marker}" for square, marker in pieces}
     return Vote("arena", faces, unknown, markers=dict(pieces), guessed_squares=guessed)
 
@@ -115,13 +129,19 @@ GUESSED = vote((A1, 54), (B2, 55), guessed=frozenset({B2}))
     ids=["moved", "added", "removed", "recognised by likeness alone", "contradiction"],
 )
 def test_two_votes_settle_what_is_certain(votes: tuple[Vote, ...], settled: list[bool]) -> None:
-    """A missing or a guessed piece needs a third vote. `settled` is the result after each vote."""
-    numbers = range(1, len(votes) + 1)
-    assert [settle(votes[:number], BEFORE)[1] for number in numbers] == settled
+    """Two equal votes settle a board. If a piece is missing or was guessed, a third one is needed.
+
+    `settled` says for each vote whether the board is settled after it.
+    """
+    counts = range(1, len(votes) + 1)
+    assert [settle(votes[:count], BEFORE)[1] for count in counts] == settled
 
 
 def test_the_last_vote_shows_where_a_piece_is() -> None:
-    """Its old square may be unknown in an earlier picture, but not in the last one."""
+    """A piece that has moved leaves its old square known only if the last picture shows it bare.
+
+    The old square may be unknown in an earlier picture, as a hand was still there.
+    """
     leaving = vote((B2, 54), unknown=frozenset({A1}))
     assert not settle((leaving, MOVED), BEFORE)[0].unknown
     assert settle((MOVED, leaving), BEFORE)[0].unknown == {A1}
@@ -137,6 +157,7 @@ def test_sharp_shadows_of_a_blind_hide_no_marker() -> None:
 
 
 def test_each_square_has_a_confidence() -> None:
+    """It is 1 for a square that was read, and 0 for one that a hand hides."""
     rig = large_rig()
     assert rig.reader.details.confidence == {}
     rig.table.hold_hand(E5)

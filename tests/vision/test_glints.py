@@ -62,16 +62,21 @@ def test_a_piece_under_a_reflection_is_not_missed(radius_mm: float) -> None:
 def test_a_piece_in_glare_is_not_missed() -> None:
     """Make half of the picture white, and then a large part of the board.
 
-    There the outlines of the squares are missing, by which an empty square is recognised.
+    An empty square is recognised by its printed outline. In glare there is none, so no square may
+    be called empty there.
     """
     layout = {
         square: faces[:1] for square, faces in zip(KIT.board.squares[::8], KIT.pieces, strict=False)
     }
     rig = BoardRig(KIT, layout, tilt_deg=20.0)
+
+    # the left half of the picture is white, so perhaps the board is not even found
     luma = rig.table.render_luma()
     luma[:, : luma.shape[1] // 2] = 255
     reading = make_board_reader({KIT.game: KIT}).read_picture(luma)
     assert reading.game is None or set(layout) <= reading.unknown | set(reading.seen)
+
+    # glare on the board, with its corner markers visible
     rig.table.set_view(replace(rig.table.view, glare=Glare(x_mm=60.0, y_mm=150.0, radius_mm=130.0)))
     reading = make_board_reader({KIT.game: KIT}).read_picture(rig.table.render_luma())
     assert reading.game == KIT.game

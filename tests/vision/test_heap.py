@@ -61,11 +61,14 @@ def skip_without_debug_library() -> None:
 
 @pytest.mark.slow
 def test_reading_boards_does_not_corrupt_the_heap(tmp_path: Path) -> None:
+    # a picture of each game at its start, with one piece on the first square
     for name, game in GAMES.items():
         table = render_table(KITS[name])
         table.set_up(game.expected(game.setup(game.options({}), Random(1))) or {})
         table.move_to(table.pieces()[0].id, next(iter(KITS[name].board.squares)))
         np.save(tmp_path / name, table.render_luma())
+
+    # the process is aborted when a guard is broken, so it has to end well
     process = subprocess.run(
         [sys.executable, "-c", READER_PROGRAM, str(tmp_path)],
         check=False,
@@ -76,4 +79,5 @@ def test_reading_boards_does_not_corrupt_the_heap(tmp_path: Path) -> None:
         timeout=200,
     )
     assert process.returncode == 0, process.stdout + process.stderr[-2000:]
+    # it has read what it should: each board was recognised, and a settled frame was kept
     assert process.stdout.splitlines() == [f"{name} {name} True" for name in GAMES]

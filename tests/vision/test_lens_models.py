@@ -50,8 +50,12 @@ def test_a_board_is_read_through_unknown_lenses(name: str, kit: Kit) -> None:
 
 
 def test_two_corners_and_pieces_show_the_lens() -> None:
-    """Pieces hide both corner markers of the far side."""
+    """Read a table where pieces beside the board hide both corner markers of the far side.
+
+    The 22 squares with pieces on them have to be read nevertheless, through an unknown fisheye.
+    """
     name, kit = "fisheye of 100 degrees, its own bend", KITS["scouts"]
+    # the seed gives a view in which both markers are hidden
     rng = Random(f"{name} 0 1")
     layout = random_layout(kit, rng, least=0.8)
     luma = render_through(LENSES[name], kit, layout, wide_view(rng))
@@ -61,6 +65,7 @@ def test_two_corners_and_pieces_show_the_lens() -> None:
 
 
 def test_a_wide_lens_is_stored_with_its_model() -> None:
+    # read a board through a fisheye of 120 degrees, of which the reader knows nothing
     rng = Random("kept")  # the seed gives a view from which the lens can be estimated well
     layout = random_layout(ARENA, rng, least=0.8)
     reader = make_board_reader({ARENA.game: ARENA})
@@ -70,14 +75,19 @@ def test_a_wide_lens_is_stored_with_its_model() -> None:
         render_through(LENSES["fisheye of 120 degrees"], ARENA, layout, view)
     )
     assert dict(reading.seen) == top_faces(ARENA, layout)
+
+    # One distortion term is not enough for this lens. The estimate images rays of 5 to 45 degrees
+    # where the fisheye does: an angle is proportional to the distance from the middle, and 60
+    # degrees are at half the width of the picture, so the factor is 0.5 / radians(60) = 0.4775.
     estimate = reader.lens_estimate
     assert estimate.lens.is_fisheye or estimate.lens.k2
     angles = np.radians(np.arange(5.0, 46.0, 5.0))
     rays = np.column_stack([np.tan(angles), 0 * angles])
-    # 60 degrees are at half the width of the picture: 0.5 / radians(60) = 0.4775
     assert estimate.lens.distort(rays)[:, 0] * estimate.lens.focal_ratio == pytest.approx(
         0.4775 * angles, rel=0.02
     )
+
+    # the file keeps the kind of lens and both terms
     stored = msgspec.json.encode(StoredLens.from_lens(estimate.lens, estimate.focal_sigma))
     restored = msgspec.json.decode(stored, type=StoredLens).lens
     assert restored.is_fisheye == estimate.lens.is_fisheye
@@ -104,16 +114,21 @@ def test_pictures_of_a_mirrored_camera_are_flipped() -> None:
     table.set_up(layout)
     reader = make_board_reader({ARENA.game: ARENA})
     eye = BoardEye(reader)
+
+    # five mirrored pictures, after which the board is read as it lies
     for number in range(5):
         frame = Frame(np.asarray(cv2.flip(table.render_luma(), 1), np.uint8), number / 5, number)
         reading = reader.read(frame)
         eye.record(frame, reading)
     assert reading.quiet
     assert dict(reading.seen) == top_faces(ARENA, layout)
+
+    # people are told, but need not do anything
     board = eye.board()
     assert board is not None
     assert reader.details.note == "The camera mirrors its picture, and the companion turns it back"
     assert board.advice == ()
+
     # From now on every picture is flipped, so a picture that is not mirrored shows no board. It is
     # moved by 20 px each time, because a still one would not be read again.
     luma = table.render_luma()
@@ -124,6 +139,7 @@ def test_pictures_of_a_mirrored_camera_are_flipped() -> None:
 
 def test_most_pictures_are_not_searched_for_mirroring(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every sixth picture without a board is also searched mirrored and in negative."""
+    # `shows_board` is called for each of these searches. Here it counts them and finds nothing.
     reader, searches = make_board_reader({ARENA.game: ARENA}), list[int]()
     monkeypatch.setattr(
         "vision.reading.board_reader.shows_board", lambda luma, memory: bool(searches.append(1))
@@ -131,6 +147,7 @@ def test_most_pictures_are_not_searched_for_mirroring(monkeypatch: pytest.Monkey
     rng = np.random.default_rng(0)
     for number in range(30):
         reader.read(Frame(rng.integers(0, 255, (180, 320)).astype(np.uint8), number / 5, number))
+    # two searches in every sixth of 30 pictures
     assert len(searches) == 30 / 6 * 2
 
 
@@ -139,9 +156,11 @@ def test_most_pictures_are_not_searched_for_mirroring(monkeypatch: pytest.Monkey
 
 def add_sheet(kit: Kit, view: CameraView, luma: Luma, offset_mm: tuple[float, float]) -> Luma:
     """Return the picture with another printed board without pieces, at an offset from the first."""
+    # from mm on the second board to pixels of the picture, as a homography
     sheet, pose = print_once(kit).board, camera_pose(kit, view)
     moved = pose.translation.ravel() + pose.axes @ (*offset_mm, 0.0)
     to_picture = pose.matrix @ np.column_stack([pose.axes[:, 0], pose.axes[:, 1], moved])
+    # draw its print into the picture, and keep the rest
     grey = np.asarray(cv2.cvtColor(decode_png(sheet.png), cv2.COLOR_BGR2GRAY), np.uint8)
     warp, size = to_picture @ np.linalg.inv(sheet.to_texture()), luma.shape[::-1]
     drawn = cv2.warpPerspective(grey, warp, size, flags=cv2.INTER_AREA)
@@ -170,10 +189,15 @@ def render_two_sheets(kit: Kit, layout: Layout, **more: float) -> tuple[Luma, Ca
     ],
 )
 def test_a_second_sheet_is_not_read_instead(game: str, hidden: str) -> None:
-    """Hide corner markers of the board with pieces, while those of the bare one are visible."""
+    """Hide corner markers of the board with pieces, while those of the bare one are visible.
+
+    The reader may not find a board then, but it must not read the bare one as the board in play.
+    """
     kit = KITS[game]
     layout = random_layout(kit, Random(f"twins {game}"), least=0.8)
     luma, view = render_two_sheets(kit, layout)
+
+    # paint the hidden markers over in grey
     pose, board = camera_pose(kit, view), kit.board
     corners = {
         "nothing": (),
@@ -184,12 +208,16 @@ def test_a_second_sheet_is_not_read_instead(game: str, hidden: str) -> None:
     for index in corners:
         quad = pose.to_px(corner_points_mm(board, board.corners[index]))
         cv2.fillConvexPoly(luma, quad.round().astype(np.int32), (120,))
+
+    # the reader says that there are two boards, and reads nothing wrongly
     reader = make_board_reader({game: kit})
     reading = reader.read_picture(luma)
     truth = top_faces(kit, layout)
     if reading.game is not None:
         assert_nothing_wrong(reading, {square: (face,) for square, face in truth.items()})
     assert "two boards" in reader.details.note + reader.details.problem
+
+    # with all markers visible, everything is read
     if hidden == "nothing":
         assert dict(reading.seen) == truth
         assert [advice.weakness for advice in reader.details.advice] == [Weakness.TWIN]

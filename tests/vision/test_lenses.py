@@ -15,13 +15,12 @@ import cv2
 import numpy as np
 import pytest
 from camera_tools import UsbBus, Webcam
-from reading_tools import render_table
+from reading_tools import KITS, render_table
 
 from companion.core.clock import FakeClock
 from companion.core.config import CameraSettings
 from companion.core.errors import CameraError
 from companion.core.ports import Reading
-from companion.games.outbuffered import Outbuffered
 from vision.cameras.camera_link import Cameras
 from vision.cameras.catalogue import open_camera
 from vision.cameras.files import PictureCamera
@@ -34,8 +33,7 @@ from vision.reading.board_reader import make_board_reader
 from vision.simulation.view import CameraView
 from vision.watcher import Watcher, WatchListeners
 
-GAME = Outbuffered()
-KIT = GAME.kit(GAME.options({}))
+KIT = KITS["outbuffered"]
 SETTINGS = CameraSettings()
 
 
@@ -98,16 +96,21 @@ def test_an_estimated_lens_is_there_after_a_restart(tmp_path: Path) -> None:
     path = tmp_path / "state" / "lenses.json"
     store = LensStore(path, SETTINGS)
     assert store.lens_of(IdleCamera()) == (LENSES["webcam"], False)
+
+    # the second estimate is more certain and replaces the first one
     store_lens(store, estimate_of(Lens(0.78, 0.01), 0.02))
     store_lens(store, estimate_of(Lens(0.81, -0.04), 0.005))
     restarted = LensStore(path, SETTINGS)
     assert restarted.lens_of(IdleCamera()) == (Lens(0.81, -0.04), False)
+
     # Another camera has another lens. Another size or zoom may show another part of the sensor.
     assert restarted.lens_of(IdleCamera("usb 1234:5678")) == (LENSES["webcam"], False)
     other_size = LensStore(path, CameraSettings(size="1280x720"))
     assert other_size.lens_of(IdleCamera()) == (LENSES["webcam"], False)
     zoomed = IdleCamera(zoom=1.5)
     assert restarted.lens_of(zoomed)[0] == nominal_lens(SETTINGS, zoomed)
+
+    # no temporary file is left behind
     assert [file.name for file in path.parent.iterdir()] == ["lenses.json"]
 
 
@@ -158,6 +161,9 @@ def test_lenses_are_stored_every_five_minutes(tmp_path: Path) -> None:
             IdleCamera(), estimate_of(Lens(0.8), 0.01), make_pose(), float(second)
         )
     assert not path.exists()
+
+    # The key is the camera's identity and the size of its pictures. The spread is a little smaller
+    # than that of the estimate, because the prior of a lens adds information.
     store.save_periodically(IdleCamera(), estimate_of(Lens(0.8), 0.01), make_pose(), 300.0)
     assert json.loads(path.read_text()) == {
         "usb 046d:082d:A1 1920x1080": {
@@ -232,6 +238,7 @@ class WatchedWebcam:
 
 def test_a_lens_from_views_is_restored(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     watched = WatchedWebcam(UsbBus(monkeypatch, tmp_path), tmp_path)
+    # from 24 views of the board, in another position each, the reader learns the lens
     with watched.start() as watcher:
         for turn in range(24):
             view = replace(
@@ -245,6 +252,8 @@ def test_a_lens_from_views_is_restored(monkeypatch: pytest.MonkeyPatch, tmp_path
             watched.clock.advance(0.1)
         assert watched.readings[-1].game == KIT.game
     assert len(json.loads(watched.path.read_text())) == 1
+
+    # after a restart, the first picture is read with that lens
     with watched.start() as watcher:
         watcher.step()
         assert watched.reader.details.lens.focal_ratio == pytest.approx(0.86, rel=0.02)

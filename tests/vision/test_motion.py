@@ -32,8 +32,8 @@ def draw_table() -> Picture:
         picture[80:640, column : column + 3] = 60
     for row in range(80, 640, 70):
         picture[row : row + 3, 300:1000] = 60
-    for number, (row, column) in enumerate(((100, 320), (240, 460), (450, 670), (520, 880))):
-        picture[row : row + 35, column : column + 35] = draw_tag(number)
+    for seed, (row, column) in enumerate(((100, 320), (240, 460), (450, 670), (520, 880))):
+        picture[row : row + 35, column : column + 35] = draw_tag(seed)
     return picture
 
 
@@ -45,7 +45,7 @@ def draw_tag(seed: int) -> Picture:
 
 
 def push_tag(picture: Picture, row: int, column: int) -> None:
-    """Put paper in the place of a tag, and a tag beside that place, on its right."""
+    """Put paper in the place of a tag, and a tag on the right of that place."""
     picture[row : row + 35, column : column + 35] = 215
     picture[row : row + 35, column + 35 : column + 70] = draw_tag(row)
 
@@ -96,7 +96,8 @@ def plain_camera(picture: Picture) -> Luma:
 def noisy_camera(sigma: float, light: float = 1.0, sigma_by_light: float = 0.0) -> Camera:
     """Return a camera with noise, whose deviation grows by `sigma_by_light` from black to white.
 
-    Each picture gets another part of one large field of noise, which is much faster to make.
+    Each picture gets another part of one large field of noise, which is much faster than to draw
+    new noise for each.
     """
     rng = np.random.default_rng(1)
     field = rng.standard_normal((HEIGHT + 128, WIDTH + 128), np.float32)
@@ -130,6 +131,8 @@ def unsteady_exposure(number: int) -> float:
     return 1 + 0.04 * float(np.random.default_rng(number).standard_normal())
 
 
+# Functions that make a new camera. The number in a name is the deviation of the noise in levels,
+# or the quality of the JPEG.
 CAMERAS: dict[str, Callable[[], Camera]] = {
     "noise 0": lambda: plain_camera,
     "noise 7": lambda: noisy_camera(7),
@@ -153,18 +156,26 @@ CAMERAS: dict[str, Callable[[], Camera]] = {
 def test_a_still_table_shows_no_movement(camera: str) -> None:
     """Movement of a tag or a hand is noticed within two pictures, and ends when they rest."""
     table = DrawnTable(CAMERAS[camera]())
-    assert sum(table.see().is_moving for _ in range(40)) == 0
+    assert sum(table.see().is_moving for _ in range(40)) == 0, "a still table moves"
+
+    # a tag is pushed to the right by its own width
     push_tag(table.picture, 240, 460)
     assert any(table.see().is_moving for _ in range(2)), "a pushed tag is not noticed"
     table.learn(8)
+
+    # another tag is turned by 90 degrees where it lies
     table.picture[450:485, 670:705] = np.rot90(table.picture[450:485, 670:705]).copy()
     assert any(table.see().is_moving for _ in range(2)), "a tag turned in place is not noticed"
     table.learn(8)
+
+    # a hand appears, with its middle at (610, 310)
     table.picture[200:420, 500:720] = 150
     movement = table.see()
     assert movement.is_moving, "a hand is not noticed"
     assert movement.moving_px is not None
     assert np.abs(movement.moving_px.mean(axis=0) - (610, 310)).max() < 60
+
+    # the hand stays where it is
     table.learn(8)
     assert sum(table.see().is_moving for _ in range(10)) == 0, "a resting hand moves"
 
@@ -185,9 +196,12 @@ def hand_positions(kind: str) -> Iterator[tuple[slice, slice, float]]:
     [("trembles", "jpeg 30"), ("creeps", "noise 7"), ("waves at the rim", "jpeg 30")],
 )
 def test_long_movement_is_never_learned_as_noise(kind: str, camera: str) -> None:
+    # a hand moves for 150 pictures, and still counts as moving in the last fifty of them
     table, hand = DrawnTable(CAMERAS[camera]()), hand_positions(kind)
-    moving = [table.see(table.with_hand(*place)).is_moving for place in islice(hand, 150)]
-    assert sum(moving[-50:]) >= 49
+    are_moving = [table.see(table.with_hand(*place)).is_moving for place in islice(hand, 150)]
+    assert sum(are_moving[-50:]) >= 49
+
+    # meanwhile a tag is pushed somewhere else, to a place around (915, 537)
     push_tag(table.picture, 520, 880)
     movement = table.see(table.with_hand(*next(hand)))
     assert moves_near(movement, 915, 537), "a tag pushed far from the hand is not noticed"
@@ -212,10 +226,10 @@ def test_a_flickering_light_changes_nothing() -> None:
 
 
 def test_slow_changes_add_up() -> None:
-    """Push a tag by one pixel in each picture.
+    """Push a tag by one pixel in each of 35 pictures.
 
-    Pictures are compared with the last one that was read, so the change is noticed, although two
-    pictures in a row differ very little.
+    Two pictures in a row differ very little. Each is compared with the last one that was read, so
+    small changes add up until they are noticed, again and again.
     """
     table, changes = DrawnTable(noisy_camera(4)), []
     tag = table.picture[100:135, 320:355].copy()
@@ -235,6 +249,8 @@ def test_a_large_hand_is_no_change_of_light() -> None:
     picture, background = draw_table() * np.float32(0.6), Background()
     for _ in range(3):
         _, background = compare_pictures(background, picture.astype(np.uint8))
+
+    # the hand covers columns 300 to 800 from row 200 to the lower edge
     picture[200:, 300:800] = 75
     movement, _ = compare_pictures(mark_read(background), picture.astype(np.uint8))
     rows, columns = np.nonzero(movement.changed_blocks)

@@ -42,9 +42,10 @@ def stream_part(jpeg: bytes, has_length: bool = True) -> bytes:
 
 @contextlib.contextmanager
 def server(serve: Serve) -> Iterator[int]:
-    """Run `serve` for each connection, in a thread of its own, until the block ends.
+    """Listen on a port during the block, and yield its number.
 
-    Yields the port.
+    `serve` is called for each connection, in a thread of its own. When the block ends, all
+    connections are cut and all threads have ended.
     """
     threads: list[threading.Thread] = []
     connections: list[socket.socket] = []
@@ -118,6 +119,7 @@ def send_and_wait(*parts: bytes) -> Serve:
 
 @pytest.mark.parametrize("has_length", [True, False])
 def test_the_newest_picture_of_a_stream_is_read(has_length: bool) -> None:
+    """Send dark pictures until one was read, and then ever lighter ones."""
     first_is_read, requests = threading.Event(), []
 
     def serve(connection: socket.socket) -> None:
@@ -135,6 +137,8 @@ def test_the_newest_picture_of_a_stream_is_read(has_length: bool) -> None:
         assert first.luma.shape == (120, 160)
         assert abs(int(first.luma[0, 0]) - 10) < 3
         assert first.colours is not None
+
+        # read until the lightest one comes
         first_is_read.set()
         tones: list[int] = []
 
@@ -158,6 +162,7 @@ def test_a_refused_connection_is_reported(kind: str) -> None:
         camera.frame()
 
 
+# a server that sends nothing at all, and one that stops before the empty line after its head
 @pytest.mark.parametrize("parts", [(), (STREAM_HEAD[:-2],)])
 def test_a_silent_server_is_reported(
     parts: tuple[bytes, ...], monkeypatch: pytest.MonkeyPatch
@@ -225,6 +230,8 @@ def encode_video(folder: Path) -> list[bytes]:
     for number in range(4):
         film.write(np.full((240, 320, 3), 150 + number, np.uint8))
     film.release()
+
+    # look for the chunks with pictures
     content, pictures, offset = path.read_bytes(), [], 0
     while (offset := content.find(b"00dc", offset)) >= 0:
         (length,) = struct.unpack("<I", content[offset + 4 : offset + 8])
@@ -254,6 +261,7 @@ def rtsp_server(pictures: list[bytes]) -> Serve:
     def serve(connection: socket.socket) -> None:
         reader: Any = connection.makefile("rb")
         with reader:
+            # answer each request, which is a line, fields and an empty line, until video is wanted
             while line := reader.readline():
                 method, sequence = line.split(b" ")[0], b""
                 while (field := reader.readline()).strip():
@@ -266,7 +274,8 @@ def rtsp_server(pictures: list[bytes]) -> Serve:
                 if method == b"PLAY":
                     break
             number, pause = 0, threading.Event()
-            # 25 pictures a second, until sending fails
+            # Send 25 pictures a second, until sending fails. An RTP packet has a head with its
+            # number and its time, and is sent behind a `$`, the channel and its length.
             while not pause.wait(0.04):
                 packet = struct.pack(">BBHII", 0x80, 0xE0, number & 0xFFFF, number * 9000, 7)
                 packet += pictures[number % len(pictures)]

@@ -36,7 +36,11 @@ DEFAULT_VIEW = default_view(KIT)
 
 
 class TileRig:
-    """A rendered table with a row of tiles for each seat, and a reader of its board."""
+    """A rendered table with a row of tiles for each seat, and a reader of its board.
+
+    A row is written as the letters of its tiles, from the first to the last: U, D, L and R for
+    up, down, left and right, S for shoot and I for wait.
+    """
 
     def __init__(
         self, view: CameraView = DEFAULT_VIEW, south: str = "UUS", north: str = "LDI"
@@ -143,7 +147,7 @@ def test_rows_are_found_where_the_walls_are() -> None:
 
 
 FIRST, SECOND, THIRD = tiles_in_place("UDL")
-# The tiles of a row, the faults that the reader may report, and the number of their place.
+# The tiles of a row, the faults that the reader may report, and at which place it must report them.
 FAULTS: dict[str, tuple[list[LaidTile], set[RowFault], int | None]] = {
     "the last is missing": ([FIRST, SECOND], {RowFault.MISSING}, 3),
     "the first is missing": ([SECOND, THIRD], {RowFault.MISSING}, 1),
@@ -181,12 +185,16 @@ def test_spare_tiles_beside_a_row_are_ignored() -> None:
 
 
 def test_a_second_or_missing_wall_is_reported() -> None:
-    """Join two pictures of the table, one above the other, which then show two walls of South."""
+    # two pictures of the table, one above the other, show two walls of South
     rig, tiles = TileRig(), TileReader(KIT)
     both = np.vstack([rig.frame(3).luma, TileRig(south="SSS").frame().luma])
     row = tiles.read(both, rig.reader.pose, [SOUTH])[SOUTH]
     assert row.fault is RowFault.TWO_STRIPS
+
+    # without a pose of the board, no row can be read
     assert tiles.read(both, None, [NORTH])[NORTH].fault is RowFault.NO_BOARD
+
+    # South's wall lies 5 m away
     rig.move_wall(SOUTH, RowOrigin(-5000.0, -5000.0, 0.0))
     assert rig.read_row(SOUTH).fault is RowFault.NO_STRIP
 
@@ -199,12 +207,14 @@ def test_a_row_hides_its_text_from_logs() -> None:
 
 
 def test_rows_are_answered_when_pictures_agree() -> None:
-    """Pictures from before the request do not count, and a request is answered once."""
+    """Rows are requested from 10.0 s on, so a picture of 9.9 s does not count."""
     rig, watch = TileRig(), TileWatch(KIT)
     frame = rig.frame(3)
     watch.request(RowsWanted(1, frozenset(SEATS), since_s=10.0))
     pose = rig.reader.pose
     assert watch.read_picture(frame.luma, 9.9, pose) is None
+
+    # the last of enough pictures that agree answers the request
     answers = [
         watch.read_picture(frame.luma, 10.0 + number, pose) for number in range(AGREEING_PICTURES)
     ]
@@ -212,15 +222,20 @@ def test_rows_are_answered_when_pictures_agree() -> None:
     assert answers[-1]
     texts = {seat: row.text for seat, row in answers[-1].rows.items()}
     assert texts == {SOUTH: "UUS", NORTH: "LDI"}
+
+    # a request is answered only once
     assert watch.read_picture(frame.luma, 20.0, pose) is None
 
 
 def test_pictures_that_never_agree_are_a_fault() -> None:
+    # two pictures with different rows
     rig, watch, pictures = TileRig(), TileWatch(KIT), []
     for letters in ("UUU", "DDD"):
         rig.world.lay_tiles(SOUTH, letters)
         pictures.append(rig.frame(3).luma)
     pose = rig.reader.pose
+
+    # they take turns, until the reader gives up
     watch.request(RowsWanted(2, frozenset({SOUTH}), since_s=0.0))
     answers = [
         watch.read_picture(pictures[number % 2], number, pose) for number in range(MAX_PICTURES)
@@ -237,15 +252,20 @@ def test_people_see_only_the_board() -> None:
     rig, board = TileRig(), KIT.board
     frame, pose = rig.frame(3), rig.pose()
     shown = black_out(frame, board, pose)
+
+    # which of every fourth pixel is more than 6 mm outside the printed board with its strips
     rows, columns = np.mgrid[0 : DEFAULT_VIEW.height : 4, 0 : DEFAULT_VIEW.width : 4]
     points = pose.to_plane(np.column_stack([columns.ravel(), rows.ravel()]))
-    # more than 6 mm outside the printed board with its strips
     low = np.array([-6.0, -board.strip_mm - 6])
     high = np.array([board.width_mm + 6, board.height_mm + board.strip_mm + 6])
     is_out = ((points < low) | (points > high)).any(axis=1).reshape(rows.shape)
+
+    # these pixels are black, the others are not
     assert not shown.luma[::4, ::4][is_out].any()
     assert (shown.luma[::4, ::4][~is_out] > 0).mean() > 0.9
     assert frame.luma[::4, ::4][is_out].any(), "nothing is there to be hidden"
+
+    # their colours, of which there is one for four by four pixels, are grey
     assert shown.colours
     tint = shown.colours()
     assert tint is not None

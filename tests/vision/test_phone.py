@@ -49,11 +49,15 @@ def test_only_the_newest_picture_is_read_once(clock: FakeClock, link: PhoneLink)
         camera.frame()
 
 
-@pytest.mark.parametrize("late_s", [MAX_AGE_S + 0.01, -0.1, float("nan")])
-def test_an_old_picture_is_never_read(clock: FakeClock, link: PhoneLink, late_s: float) -> None:
-    link.put(grey_jpeg(90), clock.monotonic_s() - late_s)
+# too old, from the future, and of no time at all
+@pytest.mark.parametrize("age_s", [MAX_AGE_S + 0.01, -0.1, float("nan")])
+def test_an_old_picture_is_never_read(clock: FakeClock, link: PhoneLink, age_s: float) -> None:
+    # a picture that is old when it arrives
+    link.put(grey_jpeg(90), clock.monotonic_s() - age_s)
     with pytest.raises(CameraError, match="bring it closer to the Wi-Fi"):
         PhoneCamera(link, clock).frame()
+
+    # a picture that becomes too old before it is read
     link.put(grey_jpeg(90), clock.monotonic_s())
     clock.advance(MAX_AGE_S + 0.01)
     with pytest.raises(CameraError, match="unlock it, open its camera page"):
@@ -65,18 +69,22 @@ def test_the_return_of_a_phone_is_reported_once(clock: FakeClock, link: PhoneLin
 
     A picture that is too old when it arrives is no return.
     """
-    returns_s = []
-    link.on_return = lambda: returns_s.append(clock.monotonic_s())
+    # a first picture arrives, and a wait for the next one ends in vain
+    returned_at_s = []
+    link.on_return = lambda: returned_at_s.append(clock.monotonic_s())
     link.put(grey_jpeg(90), clock.monotonic_s())
     assert link.latest_picture.take(0.0)
     assert link.latest_picture.take(0.0) is None
+
+    # then a picture arrives that is 9 s old, and after that three new ones
     link.put(grey_jpeg(90), clock.monotonic_s() - 9)
-    assert returns_s == [], "an old picture counts as a return"
+    assert returned_at_s == [], "an old picture counts as a return"
     for _ in range(3):
         link.put(grey_jpeg(90), clock.monotonic_s())
-    assert len(returns_s) == 1
+    assert len(returned_at_s) == 1
 
 
+# nothing, another format, the beginning of a picture, and one that is too large
 @pytest.mark.parametrize(
     "sent",
     [b"", b"GIF89a", grey_jpeg(90)[:200], grey_jpeg(9, (4000, 3000))],

@@ -25,14 +25,18 @@ def test_brightness_comes_without_padding_and_colours(pi: PiHost) -> None:
     camera, size_px = open_pi(), (1920, 1080)
     width, height = size_px
     device = pi.opened[0]
-    # two thirds of the width of the sensor, (4608, 2592) px
+
+    # the picture shows two thirds of the width of the sensor, which has (4608, 2592) px
     device.metadata["ScalerCrop"] = (768, 432, 3072, 1728)
     frame = camera.frame()
     assert camera.zoom == 1.5
+
+    # the padding of the buffer is cut off, and only the first column is noise
     assert device.requests[0].buffer.shape[1] > width, "the fake has no padding"
     assert frame.luma.shape == (height, width)
-    # the first column is noise
     assert (frame.luma[:, 1:] == striped_picture(size_px)[:, 1:]).all()
+
+    # what was asked of Picamera2, to which the request was given back
     main = {"size": size_px, "format": "YUV420", "stride": width + 64}
     assert device.configuration["main"] == main
     assert device.configuration["sensor"] == {"output_size": WIDE_PX, "bit_depth": 10}
@@ -42,10 +46,12 @@ def test_brightness_comes_without_padding_and_colours(pi: PiHost) -> None:
 def test_a_picture_is_stamped_when_it_was_exposed(
     pi: PiHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # the fake's own stamp is of just now
     clock = FakeClock(50.0)
     camera = PiCamera(CameraSettings(), clock)
     assert camera.frame().at_s == pytest.approx(50.0, abs=1.0)
-    # now the picture was exposed 70 ms ago
+
+    # 7000 s after the start of the machine, a picture arrives that was exposed 70 ms before
     monkeypatch.setattr("vision.cameras.picamera.time.clock_gettime", lambda _: 7000.0)
     pi.opened[0].metadata["SensorTimestamp"] = 6_999_930_000_000
     assert camera.frame().at_s == pytest.approx(49.93)
@@ -175,13 +181,18 @@ def test_settled_focus_and_exposure_are_locked(pi: PiHost) -> None:
     The camera measured 12 ms at a gain of 2.5, as `FakePicamera2.metadata` says. Lamps on 50 Hz
     flicker every 10 ms, so the exposure becomes 10 ms at a gain of 3.0.
     """
+    # at first both are automatic
     camera = open_pi()
     device = pi.opened[0]
     assert device.controls == [{"AfMode": 2, **AUTOMATIC}]
     assert camera.locks == Locks(False, False)
+
+    # nothing is set before the 40th picture
     for _ in range(39):
         camera.frame()
     assert len(device.controls) == 1
+
+    # then first the focus is locked, and after it the exposure
     for _ in range(20):
         camera.frame()
     assert device.controls[1:] == [
@@ -199,6 +210,8 @@ def test_a_fixed_lens_has_no_focus_to_lock(pi: PiHost) -> None:
     for _ in range(45):
         camera.frame()
     assert camera.locks == Locks(None, True)
+
+    # a camera without control of its exposure either has nothing to lock
     pi.missing_controls |= {"AeEnable"}
     camera.close()
     camera = open_pi()
@@ -207,12 +220,15 @@ def test_a_fixed_lens_has_no_focus_to_lock(pi: PiHost) -> None:
 
 
 def test_focus_and_exposure_are_locked_by_hand(pi: PiHost) -> None:
+    # after 45 pictures both have been locked automatically, and are unlocked
     camera = open_pi()
     device = pi.opened[0]
     for _ in range(45):
         camera.frame()
     camera.lock(False, False)
     assert device.controls[-2:] == [{"AfMode": 2}, {"AeEnable": True, **AUTOMATIC}]
+
+    # they can be locked again, and unlocked one by one
     camera.lock(True, True)
     assert camera.locks == Locks(True, True)
     camera.lock(False, None)
@@ -230,11 +246,15 @@ def test_an_exposure_may_last_a_whole_frame(pi: PiHost) -> None:
     camera = open_pi(CameraSettings(fps=8))
     for _ in range(45):
         camera.frame()
+
+    # asked to measure again, it may expose for a whole frame
     device = pi.opened[0]
     assert camera.meter(slow=True)
     longest = {"AeExposureMode": 2, "FrameDurationLimits": (33333, 125000)}
     assert device.controls[-1] == {"AeEnable": True, **AUTOMATIC, **longest}
     assert camera.locks == Locks(True, False)
+
+    # what it has measured is locked after another 40 pictures
     device.metadata["ExposureTime"] = 118_000
     for _ in range(45):
         camera.frame()

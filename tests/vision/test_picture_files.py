@@ -56,14 +56,19 @@ def test_each_format_keeps_brightness_and_colours(
     def decode(*_: object) -> None:
         raise AssertionError("OpenCV decodes the picture")
 
-    path = tmp_path / "picture.png"  # whatever its format is
+    # the file is called a PNG, whatever its format is
+    path = tmp_path / "picture.png"
     Image.fromarray(draw_picture()).save(path, kind, quality=95)
     expected = cv2.cvtColor(draw_picture(), cv2.COLOR_RGB2GRAY)
     monkeypatch.setattr(cv2, "imdecode", decode)
     picture = load_picture(path)
+
+    # the brightness, compared in the upper half of the red part, away from its edges
     luma = picture.luma
     assert luma.shape == expected.shape
     assert np.abs(luma.astype(int) - expected)[8:24, 8:40].max() <= 3
+
+    # the colours, of which there is one for four by four pixels, compared in the lower half
     assert picture.colours
     colours = picture.colours()
     assert colours is not None
@@ -100,6 +105,7 @@ def test_colours_of_a_turned_strip_are_small(tmp_path: Path, kind: str, width: i
 
 
 def test_incomplete_and_foreign_files_are_refused(tmp_path: Path) -> None:
+    # a JPEG without its end, and a program in PostScript that Pillow would have to run
     jpeg = io.BytesIO()
     Image.fromarray(draw_picture()).save(jpeg, "JPEG")
     (tmp_path / "cut.jpg").write_bytes(jpeg.getvalue()[:-300])

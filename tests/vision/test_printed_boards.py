@@ -21,6 +21,7 @@ def test_a_bare_board_is_read_as_empty(game: str, light: str) -> None:
     kit = KITS[game]
     table = render_table(kit, replace(default_view(kit), **LIGHTS[light]))
     table.set_up({})
+    # push the pieces beside the board out of the picture
     for piece in table.pieces():
         table.nudge(piece.id, 3000.0, 0.0)
     reading = make_board_reader(KITS).read_picture(table.render_luma())
@@ -31,7 +32,10 @@ def test_a_bare_board_is_read_as_empty(game: str, light: str) -> None:
 
 
 def test_printed_titles_are_no_cards() -> None:
-    """Titles on the strips are where a fan begins: at lanes 0 and 1 of South, 4 and 5 of North."""
+    """Read a fan in each zone of lanes 0, 1, 4 and 5.
+
+    Those of South begin at the title in lanes 0 and 1, those of North at the one in 4 and 5.
+    """
     kit = KITS["binmat"]
     assert kit.deck is not None
     names = [card.name for card in kit.deck.cards]

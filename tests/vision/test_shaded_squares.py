@@ -22,6 +22,8 @@ PLACES_MM = (
 # (SIDE * SIDE,): distance of each pixel from the centre along x or y, whichever is larger.
 DISTANCES_MM = np.abs(PLACES_MM).max(axis=1)
 X_MM, Y_MM = PLACES_MM.T
+# Which pixels of a cell are paper: those inside the square, and those beyond its lines on each of
+# the four sides.
 PAPER = PaperPixels(
     inside=np.flatnonzero(DISTANCES_MM < 14),
     beyond=tuple(
@@ -31,6 +33,7 @@ PAPER = PaperPixels(
     offsets_mm=PLACES_MM,
     max_difference=0.03,
 )
+# The paper beyond all four sides is visible, and all pixels are inside the picture.
 ALL_SIDES, ALL_PIXELS = (True, True, True, True), np.ones((SIDE, SIDE), bool)
 
 
@@ -53,6 +56,7 @@ def test_a_blinds_shadows_hide_no_board() -> None:
 def test_a_grey_back_leaves_no_empty_square(
     monkeypatch: pytest.MonkeyPatch, name: str, grey: int
 ) -> None:
+    # all pieces have a plain grey back, which looks like paper in a shadow
     back = np.full((120, 120, 3), grey, np.uint8)
     monkeypatch.setattr("vision.simulation.pieces.decode_png", lambda *_, **__: back)
     tally = read_bench_scenes(name)
@@ -78,10 +82,10 @@ def shaded_paper(angle_deg: float, dark: float, edge_mm: float = 0.0) -> NDArray
 
 
 def white_share(tone: NDArray[np.float32]) -> float:
-    """Return how much of the square is white paper, judging by its reflectance."""
-    print_ = reflectance(tone, ALL_PIXELS, PAPER, ALL_SIDES)
-    assert print_ is not None, "no light explains the paper"
-    return float((np.abs(np.log(print_.ravel()[PAPER.inside])) < 0.2).mean())
+    """Return how much of the square is white paper: its reflectance is within 20 % of 1."""
+    reflected = reflectance(tone, ALL_PIXELS, PAPER, ALL_SIDES)
+    assert reflected is not None, "no light explains the paper"
+    return float((np.abs(np.log(reflected.ravel()[PAPER.inside])) < 0.2).mean())
 
 
 @pytest.mark.parametrize("angle_deg", [0, 33, 90, 171])

@@ -8,20 +8,18 @@ import numpy as np
 import pytest
 from bench.reading.ground_truth import prints_of
 from bench.reading.scenery import change_view
-from reading_tools import render_table
+from reading_tools import KITS, render_table
 
 from companion.core.clock import FakeClock
 from companion.core.grid import Square
-from companion.core.kit import DICTIONARY, Kit
+from companion.core.kit import DICTIONARY
 from companion.core.ports import WorldPiece
-from companion.games.outbuffered import Outbuffered
 from vision.detection.markers import get_dictionary
 from vision.simulation.objects import fill_outline
 from vision.simulation.table import RenderedCamera, SimulatedTable
 from vision.simulation.view import CameraView
 
-GAME = Outbuffered()
-KIT: Kit = GAME.kit(GAME.options({}))
+KIT = KITS["outbuffered"]
 A1, B2, C4 = Square(0, 0), Square(1, 1), Square(2, 3)
 START = {
     A1: ("purple robot",),
@@ -47,19 +45,26 @@ def test_set_up_puts_other_pieces_beside_the_board(table: SimulatedTable) -> Non
     assert {piece.square: piece.face for piece in table.pieces()} == {
         square: faces[-1] for square, faces in START.items()
     }
+
+    # a robot on a flag, and the other two pieces beside the board
     table.set_up({B2: ("lime flag", "purple robot")})
     stack = [piece.face for piece in table.pieces() if piece.square == B2]
     assert stack == ["lime flag", "purple robot"]
     beside = [piece.face for piece in table.pieces() if piece.square is None]
     assert sorted(beside) == ["lime robot", "purple flag"]
+
+    # hands replace only the upper piece
     before = find_piece(table, "lime flag").id
     table.set_up({B2: ("lime flag", "purple flag")}, by_hand=True)
     assert find_piece(table, "lime flag").id == before, "the lower piece was replaced"
+
+    # there is only one purple robot
     with pytest.raises(KeyError, match="no piece left that can show “purple robot”"):
         table.set_up({A1: ("purple robot",), B2: ("purple robot",)})
 
 
 def test_a_piece_moves_where_it_is_dragged(table: SimulatedTable) -> None:
+    # moved to a square, it lies in its middle, and above all pieces that lay there before
     robot = find_piece(table, "purple robot")
     table.move_to(robot.id, C4)
     moved = find_piece(table, "purple robot")
@@ -68,14 +73,17 @@ def test_a_piece_moves_where_it_is_dragged(table: SimulatedTable) -> None:
     assert table.pieces()[-1].id == robot.id
     with pytest.raises(KeyError, match="there is no piece 99 on the table"):
         table.move_to(99, A1)
+
+    # dragged to a pixel 6 px to the right of a centre, it does not snap into place
     x, y = table.square_px(B2)
     table.drag_to(robot.id, x + 6, y)
     moved = find_piece(table, "purple robot")
     assert moved.square == B2
     centre_mm = KIT.board.centre_mm(B2)
-    # 6 px to the right of the centre, as it does not snap into place
     assert 1 < moved.x_mm - centre_mm[0] < 5
     assert abs(moved.y_mm - centre_mm[1]) < 0.1
+
+    # dragged out of the picture, it has no square
     table.drag_to(robot.id, -50, 700)
     assert find_piece(table, "purple robot").square is None
 
@@ -91,7 +99,10 @@ VIEWS = {
 
 @pytest.mark.parametrize("name", VIEWS)
 def test_opencv_finds_markers_where_prints_are(name: str) -> None:
-    """`prints_of` is the ground truth by which readings are judged."""
+    """Compare `prints_of`, the ground truth by which readings are judged, with OpenCV's detector.
+
+    Prints that are hidden in part or veiled by a reflection are left out.
+    """
     table = render_table(KIT, VIEWS[name])
     table.set_up(START)
     detector = cv2.aruco.ArucoDetector(get_dictionary(DICTIONARY))
@@ -109,6 +120,7 @@ def test_a_hand_hides_its_square(table: SimulatedTable) -> None:
     clear = table.render_bgr()
     for square in (A1, B2, C4):
         table.hold_hand(square)
+        # every pixel within 8 px of its centre has another colour than without the hand
         x, y = table.square_px(square)
         patch = (slice(int(y) - 8, int(y) + 8), slice(int(x) - 8, int(x) + 8))
         assert np.abs(table.render_bgr()[patch].astype(int) - clear[patch]).max(axis=2).min() > 10

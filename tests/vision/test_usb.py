@@ -125,11 +125,15 @@ def test_focus_and_exposure_are_locked_and_released(bus: UsbBus) -> None:
     webcam = bus.plug(0, Webcam())
     camera = open_usb()
     assert camera.locks == Locks(False, False)
+
+    # The focus is locked where it is. The exposure, in units of 0.1 ms, was 15.7 ms and becomes
+    # 10 ms, because lamps on 50 Hz flicker every 10 ms and would show bands.
     camera.lock(True, True)
     assert camera.locks == Locks(True, True)
     assert webcam.controls[cv2.CAP_PROP_FOCUS] == 30
-    # In units of 0.1 ms. The camera had 15.7 ms, which shows bands under lamps on 50 Hz.
     assert webcam.controls[cv2.CAP_PROP_EXPOSURE] == 100
+
+    # both are made automatic again, one by one: 3 is an automatic exposure
     camera.lock(False, None)
     assert camera.locks == Locks(False, True)
     camera.lock(None, False)
@@ -158,10 +162,13 @@ def test_longer_exposures_are_whole_periods_within_a_frame(
     At 15 pictures a second a frame lasts 66.7 ms, which has six periods of 10 ms. At 14 it lasts
     71.4 ms, which has eight periods of 8.33 ms.
     """
+    # 1 is an exposure by hand
     webcam = bus.plug(0, Webcam())
     camera = open_usb(fps, mains_hz)
     assert camera.meter(slow=True)
     assert webcam.controls[cv2.CAP_PROP_AUTO_EXPOSURE] == 1
     assert webcam.controls[cv2.CAP_PROP_EXPOSURE] == expected
+
+    # 3 is an automatic one
     camera.meter(slow=False)
     assert webcam.controls[cv2.CAP_PROP_AUTO_EXPOSURE] == 3

@@ -7,18 +7,17 @@ import threading
 from dataclasses import replace
 
 import cv2
-from reading_tools import render_table
+from reading_tools import KITS, render_table
 
 from companion.core.clock import FakeClock
 from companion.core.errors import CameraError
 from companion.core.ports import Camera, CameraState, CameraStatus, Frame, Reading
-from companion.games.outbuffered import Outbuffered
 from vision.cameras.camera_link import Cameras
 from vision.reading.board_reader import make_board_reader
 from vision.simulation.table import RenderedCamera
 from vision.watcher import READING_THREADS, Watcher, WatchListeners
 
-KIT = Outbuffered().kit(Outbuffered().options({}))
+KIT = KITS["outbuffered"]
 
 
 class FlakyCamera:
@@ -67,13 +66,18 @@ class WatchedCamera:
 
 def test_a_missing_board_is_reported_after_a_second() -> None:
     """Before that, the camera's status stays as it is, since an arm may be in the way."""
+    # a board is seen, and then moved 5 m away
     watched = WatchedCamera()
     watched.watcher.step()
     watched.table.set_view(replace(watched.table.view, board_turn_deg=0.0, shift_mm=(5000.0, 0.0)))
+
+    # after 0.9 s, readings show no board, but the status says nothing of it yet
     watched.clock.advance(0.9)
     watched.watcher.step()
     assert watched.readings[-1].game is None
     assert watched.states == [CameraState.SEES_BOARD]
+
+    # after 1.1 s, people are told
     watched.clock.advance(0.2)
     watched.watcher.step()
     assert watched.states == [CameraState.SEES_BOARD, CameraState.NO_BOARD]
@@ -81,6 +85,7 @@ def test_a_missing_board_is_reported_after_a_second() -> None:
 
 
 def test_a_lost_camera_is_reopened_after_pauses() -> None:
+    # the camera is unplugged, which is reported, and the device is closed
     watched = WatchedCamera()
     watched.watcher.step()
     watched.camera.is_gone = True
@@ -89,6 +94,8 @@ def test_a_lost_camera_is_reopened_after_pauses() -> None:
         CameraState.TROUBLE, "USB camera 0 has stopped sending pictures: check its plug"
     )
     assert watched.camera.closed == 1
+
+    # it is tried again after ever longer pauses, of at most ten seconds
     for pause_s in (0.5, 1.0, 2.0, 5.0, 10.0, 10.0):
         opened_before = watched.camera.opened
         watched.clock.advance(pause_s - 0.01)
@@ -97,6 +104,8 @@ def test_a_lost_camera_is_reopened_after_pauses() -> None:
         watched.clock.advance(0.02)
         watched.watcher.step()
         assert watched.camera.opened == opened_before + 1
+
+    # the camera is plugged in again
     watched.camera.is_gone = False
     watched.clock.advance(10.0)
     assert watched.watcher.step() is not None
@@ -104,10 +113,13 @@ def test_a_lost_camera_is_reopened_after_pauses() -> None:
 
 
 def test_another_thread_notices_a_hanging_camera() -> None:
+    # as long as the camera answers, nothing is reported
     watched = WatchedCamera()
     watched.watcher.step()
     watched.watcher.report_stall()
     assert watched.states == [CameraState.SEES_BOARD]
+
+    # the watcher runs in a thread, which waits for a picture that does not come
     is_hanging, may_go_on = threading.Event(), threading.Event()
     read_frame = watched.camera.frame
 
@@ -120,6 +132,8 @@ def test_another_thread_notices_a_hanging_camera() -> None:
     thread = threading.Thread(target=watched.watcher.step)
     thread.start()
     assert is_hanging.wait(60)
+
+    # after 4.9 s nothing is reported, after 5.1 s once
     watched.clock.advance(4.9)
     watched.watcher.report_stall()
     assert watched.states == [CameraState.SEES_BOARD]
@@ -131,6 +145,8 @@ def test_another_thread_notices_a_hanging_camera() -> None:
     assert (
         watched.statuses[-1].sentence == "The camera has sent no picture for 5 s: check its cable"
     )
+
+    # the camera answers at last
     may_go_on.set()
     thread.join(60)
     watched.watcher.report_stall()
@@ -138,7 +154,7 @@ def test_another_thread_notices_a_hanging_camera() -> None:
 
 
 def test_the_thread_survives_an_unexpected_error() -> None:
-    """It reports the error. A second `start` and a second `close` do nothing."""
+    """The watcher's thread reports the error. A second `start` and a second `close` do nothing."""
     clock, is_reported = FakeClock(), threading.Event()
     statuses: list[CameraStatus] = []
 
@@ -164,6 +180,7 @@ def test_the_thread_survives_an_unexpected_error() -> None:
 
 def test_the_watcher_closes_the_camera_at_its_end() -> None:
     watched, is_settled = WatchedCamera(), threading.Event()
+    # each reading makes the fake time pass, until the board is settled
     listeners = WatchListeners(
         lambda reading: is_settled.set() if reading.quiet else watched.clock.advance(0.01)
     )

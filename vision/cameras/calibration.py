@@ -1,9 +1,12 @@
 """Calibration of a lens from pictures of the printed page (`companion calibrate`): which views are
 still needed, and the lens that fits them. Its sentences are for a terminal, in English only.
 
-A *view* is a picture in which the page's corners were found. The limits below were chosen by
-judgement, not measured. `tests/vision/test_calibrate.py` shows that known lenses are found with
-them, from rendered views.
+1. Find the page's corners in each picture. Such a picture is a *view*.
+2. A view counts if the page was held still, and if the view differs from all earlier ones.
+3. With nine different views, solve for focal length and k1 (`Calibration.solve`).
+
+The limits below were chosen by judgement, not measured. `tests/vision/test_calibrate.py` shows with
+rendered views that known lenses are found with these limits.
 """
 
 from __future__ import annotations
@@ -32,8 +35,9 @@ _MIN_MOVE_WIDTHS = 0.04
 _MIN_TURN_DEG = 8.0
 # Maximum distance between the corners of a page that is held still, in two pictures in a row.
 _MAX_STILL_PX = 2.0
-# The requested views, in order. A view counts if it differs from those before.
-# Whether it was the one asked for is not checked, but shows in how well the lens is determined.
+# The requested views, in order. A view counts if it differs from those before, even if it is not
+# the one that was asked for. With the wrong views the lens is determined less well, which the
+# result shows.
 _WANTED_VIEWS = (
     "Hold the page straight towards the camera, as large as it goes into the picture",
     *(
@@ -75,9 +79,9 @@ class _View:
     points_mm: Points
     # The same corners (N, 2) in the picture.
     points_px: Points
-    # Number of each corner on the page.
+    # Index of each of these corners among all corners of the page.
     ids: tuple[int, ...]
-    # (3,) normal of the page towards the camera, in camera axes.
+    # (3,): normal of the page towards the camera, in camera axes.
     normal: Points
 
     @property
@@ -109,7 +113,7 @@ class Calibration:
     def add(self, luma: Luma) -> str:
         """Add a (height, width) picture as a view, if the page was held still and the view is new.
 
-        Return a sentence that says why it does not count, or an empty one.
+        Return an empty text if the view counts, or else a sentence that says what to do.
         """
         size = (luma.shape[1], luma.shape[0])
         if self._size not in (None, size):
@@ -138,7 +142,7 @@ class Calibration:
     def solve(self) -> LensFit:
         """Return the lens that fits all views best, with the principal point in the middle.
 
-        It is called when no view is missing. At least three are needed.
+        Call it when no view is missing. Three views are the least that determine a lens.
         """
         assert self._size is not None
         # Only the focal length and k1 are free.
@@ -172,8 +176,8 @@ class Calibration:
         corners, ids, *_ = self._detector.detectBoard(luma)
         if corners is None or len(corners) < _MIN_CORNERS:
             return None
-        numbers = np.ravel(ids)
-        points_mm = np.asarray(charuco_board().getChessboardCorners(), np.float64)[numbers]
+        indices = np.ravel(ids)
+        points_mm = np.asarray(charuco_board().getChessboardCorners(), np.float64)[indices]
         points_px = np.asarray(corners, np.float64).reshape(-1, 2)
         is_solved, rotation, _ = cv2.solvePnP(
             points_mm, points_px, self._nominal.matrix(size), self._nominal.distortion
@@ -184,7 +188,7 @@ class Calibration:
         # so that the normal points to the camera, even if `solvePnP` gives the back of the page.
         normal = np.asarray(cv2.Rodrigues(rotation)[0], np.float64)[:, 2]
         towards_camera = -normal if normal[2] > 0 else normal
-        return _View(points_mm, points_px, tuple(map(int, numbers)), towards_camera)
+        return _View(points_mm, points_px, tuple(map(int, indices)), towards_camera)
 
 
 def _is_similar(view: _View, earlier: _View, width: int) -> bool:

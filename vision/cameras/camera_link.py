@@ -47,16 +47,18 @@ class Cameras:
 
 
 class CameraLink:
-    """The camera that is open, if any. Belongs to `vision.watcher.Watcher`, which closes it.
+    """The link to the camera that is open, if any. It belongs to a `Watcher`, which closes it.
 
-    To lock a camera means here to hold its focus or exposure at the present value.
+    Here, to lock a camera means to hold its focus or exposure at the present value.
 
     `camera_name`, `oddity`, `source`, `choose`, `lock` and `locks` may be used from any thread,
-    everything else from the watcher's thread.
+    everything else only from the watcher's thread.
     """
 
     def __init__(self, cameras: Cameras, clock: Clock, reader: BoardReader) -> None:
-        self._cameras, self._clock, self._reader = cameras, clock, reader
+        self._cameras = cameras
+        self._clock = clock
+        self._reader = reader
         # Identity and zoom of the camera whose lens the reader uses.
         self._lens_key: tuple[str, float] | None = None
         self._camera: Camera | None = None
@@ -71,7 +73,8 @@ class CameraLink:
         self._light: ExposureControl | None = None
         # Whether focus and exposure of the open camera are locked. None if it can lock neither.
         self._locks: Locks | None = None
-        # Held while one of the next three is read or changed, which other threads ask for.
+        # Guards the next three fields, by which other threads tell the watcher's thread what they
+        # want.
         self._request_mutex = threading.Lock()
         self._source = ""
         self._is_source_new = False
@@ -112,8 +115,8 @@ class CameraLink:
     def lock(self, focus: bool | None = None, exposure: bool | None = None) -> None:
         """Lock focus or exposure (True) or make them automatic (False), from the next picture on.
 
-        None leaves one as it is, also if a request for it was not applied yet. What a camera
-        cannot do is ignored, see `locks`.
+        None leaves one as it is. If an earlier request for it was not applied yet, that request
+        remains. A request for what the camera cannot lock (see `locks`) is ignored.
         """
         with self._request_mutex:
             pending = self._requested_locks or Locks(None, None)
@@ -126,7 +129,8 @@ class CameraLink:
     def locks(self) -> Locks | None:
         """Whether focus and exposure are locked.
 
-        None for what the camera cannot lock, and altogether if it can lock neither.
+        A value is None if the camera cannot lock it. If it can lock neither, the result itself is
+        None.
         """
         return self._locks
 
@@ -154,7 +158,11 @@ class CameraLink:
         return is_new
 
     def grab(self) -> Frame:
-        """Return the next frame. Opens the camera if necessary. Raises `CameraError`."""
+        """Return the next frame. Opens the camera if necessary.
+
+        On the way, requested locks are applied, the light is checked, and the reader gets the lens
+        of a camera that is new. Raises `CameraError` if the camera fails or is frozen.
+        """
         self._apply_locks()
         if self._camera is None:
             self._camera = self._cameras.open(self._source)
@@ -167,7 +175,8 @@ class CameraLink:
             self._light.check(frame.luma, now_s)
             self._locks = camera.locks
         self._faults = 0
-        # A camera that is reopened keeps what the reader has learned of its lens.
+        # Give the reader the stored lens, but only of a camera that is new, or zoomed differently.
+        # If the same camera was reopened, the reader keeps what it has learned of the lens.
         key = (
             (camera.identity, camera.zoom)
             if isinstance(camera, PhysicalCamera)
@@ -186,7 +195,7 @@ class CameraLink:
         before, self._last_luma = self._last_luma, luma
         is_repeated = (
             before is not None
-            # One row in 64 first, which is faster.
+            # Compare one row in 64 first: if they differ, as usual, this is faster.
             and np.array_equal(before[::64], luma[::64])
             and np.array_equal(before, luma)
             # A picture of one tone, burnt out, may well repeat itself.
@@ -212,7 +221,7 @@ class CameraLink:
             self._camera.adapt_rate(is_moving)
 
     def handle_fault(self) -> float:
-        """Close the camera after a fault. Return the seconds until it should be opened again."""
+        """Close the camera after a fault. Return the pause in seconds before it is reopened."""
         self._close_camera()
         pause_s = _RETRY_PAUSES_S[min(self._faults, len(_RETRY_PAUSES_S) - 1)]
         self._faults += 1
@@ -221,7 +230,8 @@ class CameraLink:
     def _close_camera(self) -> None:
         """Close the camera, and store in memory what was learned about its lens.
 
-        The link can open it again, or another one. Does nothing if none is open.
+        After that, the link can open the same camera again, or another one. Does nothing if no
+        camera is open.
         """
         camera = self._camera
         self._camera = None
@@ -241,7 +251,10 @@ class CameraLink:
             self._cameras.lenses.save()
 
     def _apply_locks(self) -> None:
-        """Apply the locks that other threads asked for. Before a real camera is open they wait."""
+        """Apply the locks that other threads asked for.
+
+        Without a real camera they are kept until one is open.
+        """
         device = self._camera
         if not isinstance(device, PhysicalCamera):
             return

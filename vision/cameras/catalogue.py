@@ -27,19 +27,19 @@ def list_cameras() -> tuple[CameraOffer, ...]:
     No camera is opened, so one that is in use is listed too.
     """
     offers = []
-    # Without a Raspberry Pi there is an error.
+    # On another machine than a Raspberry Pi, `pi_devices` raises an error.
     with contextlib.suppress(CameraError):
         pi_cameras = pi_devices()
         for camera in pi_cameras:
-            # The id stays the same whatever the order at the next boot.
+            # The index in the list may be another one at the next boot, but the id is the same.
             source = f"picamera:{camera.id}" if len(pi_cameras) > 1 else "picamera"
             title = say("Raspberry Pi camera {sensor}", sensor=camera.sensor)
             offers.append(CameraOffer(source, title))
     usb_cameras = usb_devices()
     names = [device.name.lower() for device in usb_cameras]
     for device in usb_cameras:
-        # The name stays the same when the number changes. It must not match another camera, nor be
-        # read as a number.
+        # Offer the name, because it stays the same when the number changes. If it also matches
+        # another camera, or could be read as a number, offer the number.
         match_count = sum(device.name.lower() in name for name in names)
         is_name_unique = match_count == 1 and not device.name.isdecimal()
         source = f"usb:{device.name}" if is_name_unique else f"usb:{device.number}"

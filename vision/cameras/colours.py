@@ -1,5 +1,5 @@
-"""Colour planes of a picture, kept apart from its brightness. They are stored at a quarter of the
-size, because only people look at them.
+"""Colour planes of a picture, kept apart from its brightness. They are stored at a quarter of its
+width and height, because the readers need only brightness, and for people that is sharp enough.
 
 `Colours` are (height, width, 2) uint8, Cr and Cb as in OpenCV (128 is grey). They show the same
 view as the brightness at about a quarter of its width and height.

@@ -34,7 +34,7 @@ PILLOW_FORMATS = ("PNG", "JPEG", "BMP", "TIFF", "WEBP", "PPM")
 # Maximum size of a picture file in bytes.
 MAX_FILE_BYTES = 64_000_000
 # Maximum number of pixels of a picture from the network, a little more than the 8.3 million of 4K.
-# A reader needs two million, as 1080p has.
+# A reader needs two million, which is 1080p.
 MAX_STREAM_PIXELS = 9_000_000
 # Maximum number of files in a folder of pictures.
 MAX_ENTRIES = 20_000
@@ -52,7 +52,8 @@ def load_picture(path: Path) -> Capture:
     except OSError as error:
         raise unreadable_error(str(path), error) from error
     with warnings.catch_warnings():
-        # We have our own size limit, and files that Pillow merely warns about are fine.
+        # Pillow warns of large pictures, which `max_pixels` refuses, and of small faults in files,
+        # which do not matter here.
         warnings.simplefilter("ignore")
         return decode_picture(content, str(path))
 
@@ -101,7 +102,7 @@ def unreadable_error(name: str, error: OSError) -> CameraError:
 def _decode_luma(picture: Image.Image) -> Luma:
     """Return the brightness of a picture that is not decoded yet, (height, width).
 
-    Raises whatever Pillow raises, and ValueError for sixteen bits.
+    Raises whatever Pillow raises, and `ValueError` for a picture with sixteen bits a pixel.
     """
     # A JPEG stores brightness as a channel of its own, so only that is decoded.
     picture.draft("L", picture.size)

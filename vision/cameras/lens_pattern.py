@@ -15,7 +15,8 @@ import numpy as np
 from companion.core.kit import CARD_DICTIONARY
 
 # Number of squares across and down. They fit A4 and Letter.
-COLUMNS, ROWS = 7, 9
+COLUMNS = 7
+ROWS = 9
 # Side of a square.
 SQUARE_MM = 25.0
 # Side of the marker in every white square.

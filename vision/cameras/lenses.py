@@ -1,9 +1,10 @@
 """Stores which lens each camera has: the nominal one of its kind, one learned from the board, or
 a calibrated one.
 
-The latter two are stored in a file. It is a JSON object with an entry for each camera, picture size
-and crop. `vision.pose.optics` defines focal ratio and coefficients. `spread` is the relative
-standard deviation of the focal length, and `exact` is the file's word for calibrated:
+Learned and calibrated lenses are stored in a file. It is a JSON object with an entry for each
+combination of camera, picture size and crop. `vision.pose.optics` defines focal ratio and
+coefficients. `spread` is the relative standard deviation of the focal length, and `exact` is the
+file's word for calibrated:
 
     {"usb 046d:0825:AEEF80A0 1280x960": {"focal_ratio": 0.77, "k1": 0.01, "spread": 0.004,
                                          "exact": false, "k2": 0.0, "fisheye": false}}
@@ -68,7 +69,8 @@ _MAX_K1_OFFSET = 0.14
 _FOCAL_RATIOS = 0.2, 10.0
 _MAX_DISTORTION = 1.0
 
-# Minimum zoom that counts as a crop. Keys of lenses have two decimals, so less would be 1.00.
+# Minimum zoom that counts as a crop. The key of a lens has the zoom with two decimals, and less
+# than this would be 1.00.
 _MIN_ZOOM = 1.005
 
 
@@ -88,7 +90,9 @@ class StoredLens(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @classmethod
     def from_lens(cls, lens: Lens, focal_sigma: float, is_calibrated: bool = False) -> StoredLens:
         """Return the stored form of a lens, rounded."""
-        focal_ratio, k1, k2 = round(lens.focal_ratio, 5), round(lens.k1, 5), round(lens.k2, 5)
+        focal_ratio = round(lens.focal_ratio, 5)
+        k1 = round(lens.k1, 5)
+        k2 = round(lens.k2, 5)
         return cls(focal_ratio, k1, round(focal_sigma, 5), is_calibrated, k2, lens.is_fisheye)
 
     @property
@@ -97,7 +101,7 @@ class StoredLens(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return Lens(self.focal_ratio, self.k1, self.k2, self.fisheye)
 
     def is_plausible(self) -> bool:
-        """Return whether these values can belong to a lens. NaN cannot: it compares as false."""
+        """Return whether these values can belong to a lens. With a NaN, a comparison is false."""
         low, high = _FOCAL_RATIOS
         return (
             low <= self.focal_ratio <= high
@@ -117,7 +121,8 @@ def nominal_lens(settings: CameraSettings, camera: Camera) -> Lens:
     lens_name = "webcam"
     zoom = 1.0
     if isinstance(camera, PhysicalCamera):
-        lens_name, zoom = camera.lens_name, camera.zoom
+        lens_name = camera.lens_name
+        zoom = camera.zoom
     lens = LENSES[lens_name if settings.model == "auto" else settings.model]
     return Lens(lens.focal_ratio * zoom, lens.k1)
 
@@ -125,8 +130,8 @@ def nominal_lens(settings: CameraSettings, camera: Camera) -> Lens:
 class LensStore:
     """Knows the lens of each camera, and saves those that were learned or calibrated in a file.
 
-    `update` stores what was learned, in memory only. `save` writes the file, which
-    `save_periodically` does every 300 s. Used by the watcher's thread, or by `companion calibrate`.
+    `update` stores what was learned, in memory only. `save` writes the file. `save_periodically`
+    does both every 300 s. The watcher's thread uses the store, or else `companion calibrate`.
     Without a path nothing is written. A file that cannot be read is logged, and overwritten later.
     """
 
@@ -173,7 +178,7 @@ class LensStore:
             or pose.markers < _MIN_MARKERS
             or pose.rms_px > _MAX_RMS_WIDTHS * pose.width_px
         ):
-            # The lens was seen too little, or the last picture contradicts its lens.
+            # The board was seen too little, or the estimate does not fit the last picture.
             return
         focal_sigma = estimate.focal_sigma
         stored = self._lenses.get(key)
@@ -211,7 +216,8 @@ class LensStore:
 
     def _write(self) -> None:
         """Write the file. Raises `CameraError`."""
-        # Cleared before a failure too, or each call of `save` would try again and log it again.
+        # Clear this first, even if writing fails: otherwise every call of `save` would try again,
+        # and log the same failure.
         self._is_changed = False
         if self._path is None:
             return
@@ -227,7 +233,7 @@ class LensStore:
     def _key(self, camera: Camera) -> str:
         """Return the key of a lens: the camera, the size of its picture, and its crop.
 
-        Empty if it is not a camera but, for example, a file.
+        The key is empty if this is not a real camera but, for example, a file.
         """
         if not isinstance(camera, PhysicalCamera) or not camera.identity:
             return ""
@@ -239,7 +245,8 @@ class LensStore:
 def _is_far(estimate: LensEstimate, nominal: Lens) -> bool:
     """Return whether a learned lens is too far from the nominal one to be believed.
 
-    One learned from the lines of whole boards may be farther away.
+    A lens that was learned from the printed lines of whole boards may be farther away from it,
+    because these lines determine a lens better than corner markers alone.
     """
     log_offset = abs(math.log(estimate.lens.focal_ratio / nominal.focal_ratio))
     if estimate.is_from_lines:

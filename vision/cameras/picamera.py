@@ -1,8 +1,8 @@
 """Raspberry Pi cameras through Picamera2, which exists only on a Raspberry Pi. Only this module and
 `ribbon` use it.
 
-Names and values of controls are libcamera's. Times of exposure are in µs there, and lens positions
-in dioptres, which are 1 / metres.
+Names and values of controls are those of libcamera, which Picamera2 is based on. Exposure times are
+in µs there, and lens positions in dioptres (1 / metres).
 """
 
 from __future__ import annotations
@@ -37,11 +37,13 @@ from vision.oddities import find_oddity
 log = logging.getLogger(__name__)
 
 # Values of AfMode.
-_FOCUS_MANUAL, _FOCUS_CONTINUOUS = 0, 2
+_FOCUS_MANUAL = 0
+_FOCUS_CONTINUOUS = 2
 # Value of AfState when the picture is sharp.
 _AF_STATE_FOCUSED = 2
 # Values of AeExposureMode. The long mode allows longer exposures.
-_EXPOSURE_NORMAL, _EXPOSURE_LONG = 0, 2
+_EXPOSURE_NORMAL = 0
+_EXPOSURE_LONG = 2
 # Value of AeFlickerMode that takes the period from AeFlickerPeriod.
 _FLICKER_MANUAL = 1
 
@@ -63,7 +65,8 @@ _SMALL_SIZE_PX = (1280, 720)
 def _extract_colours(plane: Luma, width: int, height: int) -> Colours:
     """Return the colours in a YUV420 buffer (height * 3 / 2, stride) of a picture of this size.
 
-    They follow the brightness. One row of the buffer holds two rows of U or V.
+    The buffer begins with the brightness, one row in each of its rows. After that come the planes U
+    and V, which have half the width and height. One row of the buffer holds two rows of a plane.
     """
     rows = plane[height : height * 3 // 2]
     half_stride = plane.shape[1] // 2
@@ -85,8 +88,8 @@ class PiCamera(PhysicalCamera):
     - *locked* at the values of the picture with which the countdown ended.
     - *automatic*, until somebody locks it again. `lock` with False leads here from any state.
 
-    `lock` with True counts down from 1, so that the next picture's values are locked. If a
-    countdown is running already, both wait for its end.
+    `lock` with True starts the countdown at 1, so that the values of the next picture are locked.
+    If a countdown is running already, focus and exposure are both locked at its end.
     """
 
     name = "picamera"
@@ -97,7 +100,8 @@ class PiCamera(PhysicalCamera):
         super().__init__(clock)
         self._module = import_picamera2()
         self._pi_device = pi_device or choose_device("")
-        self.identity, self.lens_name = self._pi_device.identity, self._pi_device.lens_name
+        self.identity = self._pi_device.identity
+        self.lens_name = self._pi_device.lens_name
         self.oddity = find_oddity(self._pi_device.sensor)
         self._settings = settings
         # Zoom of the pictures. 0 before the first one.
@@ -142,7 +146,8 @@ class PiCamera(PhysicalCamera):
     def _start_within_memory(self) -> None:
         """Start the camera in the best sensor mode that fits into the contiguous memory.
 
-        The last resort is a mode of libcamera's choice.
+        The attempts are the wanted size and then a smaller one, each in several modes. If none of
+        them fits, libcamera chooses the mode.
         """
         wanted_px = self._settings.size_px
         attempts = [
@@ -222,15 +227,16 @@ class PiCamera(PhysicalCamera):
     def zoom(self) -> float:
         """Width of the sensor divided by the width that the picture shows.
 
-        Known after the first picture, and 1 before.
+        It is known after the first picture. Before that it is 1.
         """
         return self._zoom or 1.0
 
     @property
     def locks(self) -> Locks | None:
-        """Whether focus and exposure are locked, or were asked to be.
+        """Whether focus and exposure are locked, or will be with the end of the countdown.
 
-        None for what it cannot lock, such as a fixed focus, and altogether if it can lock neither.
+        A value is None if the camera cannot lock it, such as a fixed focus. If it can lock neither,
+        the result itself is None.
         """
         return None if self._locks == (None, None) else self._locks
 
@@ -287,7 +293,7 @@ class PiCamera(PhysicalCamera):
         }
 
     def _read_metadata(self, metadata: dict[str, Any]) -> None:
-        """Read the time of a picture, and from the first one the zoom."""
+        """Read the time of each picture, and the zoom from the first one."""
         self._timestamp_ns = metadata.get("SensorTimestamp", 0)
         if not self._zoom:
             sensor_size = self.device.camera_properties.get("PixelArraySize")

@@ -94,8 +94,9 @@ def pi_devices() -> tuple[PiDevice, ...]:
 def choose_device(which: str) -> PiDevice:
     """Return the camera that `picamera:WHICH` in the settings names.
 
-    The word is its id, its sensor or its index in the list. An empty word is the first camera.
-    Raises `CameraError` when it is not connected, or as `pi_devices` does.
+    `which` is the camera's id, its sensor or its index in the list. If it is empty, the first
+    camera is meant. Raises `CameraError` when that camera is not connected, or when the cameras
+    cannot be listed.
     """
     connected = pi_devices()
     if not which:
@@ -132,7 +133,8 @@ def open_device(wanted: PiDevice) -> Any:
     Raises `CameraError` with the true reason, and then leaves nothing open.
     """
     picamera_class = import_picamera2().Picamera2
-    # Made before `__init__` may fail, so that what it leaves open can be closed.
+    # Create the object without `__init__`: if that fails, what it has opened is still in the object
+    # and can be closed.
     device = picamera_class.__new__(picamera_class)
     try:
         device.__init__(wanted.number)
@@ -172,7 +174,7 @@ def _cause_chain(error: BaseException | None) -> Iterator[BaseException]:
 def failure_reason(error: BaseException) -> str:
     """Return why a camera does not open or start, and what to do, as a part of a sentence.
 
-    The first cause is reported, unless any cause in the chain is a known one.
+    If one of the error's causes is known here, it is reported, or else the first of all causes.
     """
     causes = list(_cause_chain(error))
     if _has_errno(causes, errno.EBUSY):
@@ -191,14 +193,13 @@ def is_out_of_memory(error: BaseException) -> bool:
     return _has_errno(list(_cause_chain(error)), errno.ENOMEM)
 
 
-def _has_errno(causes: list[BaseException], number: int) -> bool:
-    """Return whether one of the causes has this error number.
+def _has_errno(causes: list[BaseException], code: int) -> bool:
+    """Return whether one of the causes has this code of `errno`.
 
-    libcamera reports some errors only as text, so the text of the error number counts too.
+    libcamera reports some errors only as text, so the text of the code counts, too.
     """
     return any(
-        getattr(cause, "errno", None) == number or os.strerror(number) in str(cause)
-        for cause in causes
+        getattr(cause, "errno", None) == code or os.strerror(code) in str(cause) for cause in causes
     )
 
 
@@ -208,8 +209,8 @@ def _has_errno(causes: list[BaseException], number: int) -> bool:
 def close_device(device: Any, timeout_s: float = CLOSE_TIMEOUT_S) -> None:
     """Close a camera. Raises `CameraError` if that fails or takes longer than `timeout_s`.
 
-    Requests that nobody waits for are cancelled first, because Picamera2 serves its queue in order.
-    `stop` is not used: see the head of this file.
+    Requests that nobody waits for are cancelled first, because Picamera2 serves its queue in order,
+    so closing would wait for them. `stop` is not called, as the head of this file explains.
     """
     errors: list[Exception] = []
 

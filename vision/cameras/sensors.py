@@ -1,12 +1,12 @@
 """The sensors of Raspberry Pi cameras: the lens of each, and the modes in which it can be read.
 
 A mode is listed if it uses the whole width of its sensor, since libcamera's own choice may crop the
-view. The largest modes of imx477 and imx708 are left out: they would nearly fill the 64 MB of
-contiguous memory that a Raspberry Pi with 512 MB has.
+view. The largest modes of imx477 and imx708 are left out, because their buffers would nearly fill
+the 64 MB of contiguous memory that a Raspberry Pi with 512 MB has.
 
-The values are those that `rpicam-hello --list-cameras` prints. Picamera2 is not asked for them, as
-it configures the camera for each mode, with four buffers every time. Those of the largest modes
-take 74 MB for an imx477 and 60 MB for an imx708.
+The values are those that `rpicam-hello --list-cameras` prints. Picamera2 is not asked for them: to
+list the modes, it configures the camera for each of them with four buffers, which take 74 MB in the
+largest mode of an imx477, and 60 MB in that of an imx708.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-# Lens by the sensor name of Picamera2. The HQ camera has no lens of its own, 6 mm is the usual one.
+# Lens by the sensor name of Picamera2. The HQ camera comes without a lens. The usual one has 6 mm.
 LENS_BY_SENSOR = {
     "ov5647": "camera-module-1",
     "imx219": "camera-module-2",
@@ -53,8 +53,8 @@ def lens_name_of(sensor: str) -> str:
 def modes_for(sensor: str, size_px: tuple[int, int]) -> tuple[SensorMode, ...]:
     """Return the modes to try for a picture of this size (width, height), in order.
 
-    These are the smallest mode that is large enough, then those that need less memory. If none is
-    large enough, these are all modes. Empty for an unknown sensor.
+    First comes the smallest mode that is large enough, then those that need less memory. If no mode
+    is large enough, all are returned. For an unknown sensor there are none.
     """
     # "imx708_wide_noir" has the modes of "imx708".
     modes = MODES.get(sensor.partition("_")[0], ())

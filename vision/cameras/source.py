@@ -41,8 +41,8 @@ class Capture(NamedTuple):
 class FrameSource(Closeable):
     """Base class of everything that provides frames: cameras, files, and the simulated table.
 
-    Implements `companion.core.ports.Camera`. Is a context manager, see `Closeable`. Must be
-    overridden: `_capture`. May be overridden: `_release`.
+    It implements `companion.core.ports.Camera`, and is a context manager (see `Closeable`).
+    Subclasses must override `_capture`, and may override `_release`.
     """
 
     name = "camera"
@@ -96,10 +96,10 @@ class FrameSource(Closeable):
 class PhysicalCamera(FrameSource):
     """Base class of real cameras, whose lens is worth storing and which may have controls.
 
-    Real pictures have noise, so two in a row are never equal.
+    Its pictures have noise, so two in a row are never equal while the camera works.
 
-    May be overridden: `locks`, `lock`, `meter`, `adapt_rate`, `zoom`, which are called in the
-    thread that takes the frames.
+    Subclasses may override `locks`, `lock`, `meter`, `adapt_rate` and `zoom`. They are called in
+    the thread that takes the frames.
     """
 
     identity = ""
@@ -128,7 +128,8 @@ class PhysicalCamera(FrameSource):
     def meter(self, slow: bool) -> bool:  # noqa: ARG002 - for those who can
         """Measure the light again. Return False if this camera cannot.
 
-        With `slow` it may expose for a whole frame at the rate of the settings.
+        With `slow` the camera may expose each picture for the whole time until the next one, at the
+        rate of the settings.
         """
         return False
 
@@ -139,12 +140,13 @@ class PhysicalCamera(FrameSource):
 def flicker_free_exposure_s(seconds: float, mains_hz: int) -> float:
     """Return an exposure near `seconds` that shows no flicker of lamps.
 
-    That is the largest number of whole periods of flicker within `seconds`, at least one. Less than
-    half a period stays as it is and may flicker, as a whole one would be too bright.
+    That is the largest number of whole periods of flicker within `seconds`, at least one. An
+    exposure of less than half a period stays as it is and may flicker, because the picture would be
+    too bright with a whole period.
     """
     # Lamps flicker twice in a period of the mains.
     period_s = 0.5 / mains_hz
     if seconds < period_s / 2:
         return seconds
-    # A number of periods that is whole but for a rounding error is not rounded down.
+    # The small number keeps a rounding error from making one period fewer.
     return max(1, int(seconds / period_s + 1e-6)) * period_s

@@ -30,7 +30,8 @@ class CameraStatusReporter:
     def __init__(
         self, on_status: Callable[[CameraStatus], None], expects_camera: Callable[[], bool]
     ) -> None:
-        self._on_status, self._expects_camera = on_status, expects_camera
+        self._on_status = on_status
+        self._expects_camera = expects_camera
         self.was_in_use = False
         """Whether a camera has worked before or was chosen, so that a missing one is a fault."""
         # The status that was reported last, guarded by the lock.

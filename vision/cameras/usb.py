@@ -31,7 +31,8 @@ _PICTURE_TIMEOUT_S = 3
 _MAX_DAMAGED = 5
 # Values of V4L2_CID_EXPOSURE_AUTO: V4L2_EXPOSURE_MANUAL, and V4L2_EXPOSURE_APERTURE_PRIORITY, with
 # which the camera chooses the time.
-_EXPOSURE_MANUAL, _EXPOSURE_AUTOMATIC = 1, 3
+_EXPOSURE_MANUAL = 1
+_EXPOSURE_AUTOMATIC = 3
 # Code of the format in which each picture is a JPEG.
 MJPG = cv2.VideoWriter.fourcc(*"MJPG")
 # Exposure units in a second: V4L2_CID_EXPOSURE_ABSOLUTE counts 100 µs.
@@ -109,14 +110,15 @@ class UsbCamera(PhysicalCamera):
     def __init__(self, number: int, settings: CameraSettings, clock: Clock) -> None:
         super().__init__(clock)
         self.name = f"usb:{number}"
-        # The kernel may not list it.
+        # If the kernel does not list the camera, only its number is known.
         unlisted = UsbDevice(number, "", self.name)
         device = {device.number: device for device in usb_devices()}.get(number, unlisted)
         self.identity = device.identity
         self.oddity = find_oddity(device.identity, device.name)
-        self._fps, self._mains_hz = settings.fps, settings.mains_hz
-        # Without this OpenCV waits ten seconds for a camera that was unplugged. It is read once,
-        # before the first picture.
+        self._fps = settings.fps
+        self._mains_hz = settings.mains_hz
+        # Without this variable OpenCV waits ten seconds for a camera that was unplugged. OpenCV
+        # reads it once, before the first picture.
         os.environ.setdefault("OPENCV_VIDEOIO_V4L_SELECT_TIMEOUT", str(_PICTURE_TIMEOUT_S))
         path = f"/dev/video{number}"
         if not is_video_device(path):
@@ -187,9 +189,9 @@ class UsbCamera(PhysicalCamera):
         return picture
 
     def _to_luma(self, raw: Any) -> Luma | None:
-        """Return the brightness of what OpenCV has read, BGR or a JPEG. None for a damaged JPEG.
+        """Return the brightness of what OpenCV has read, which is a BGR picture or a JPEG.
 
-        Raises `CameraError` for anything else.
+        Returns None for a damaged JPEG. Raises `CameraError` for anything else.
         """
         if isinstance(raw, np.ndarray) and raw.dtype == np.uint8:
             if raw.ndim == 3 and raw.shape[2] == 3:
@@ -238,10 +240,10 @@ class UsbCamera(PhysicalCamera):
         current = self.locks or Locks(None, None)
         if focus is not None and current.focus is not None:
             # In the camera's own unit. Negative if it has no such control.
-            distance = self._device.get(cv2.CAP_PROP_FOCUS)
+            position = self._device.get(cv2.CAP_PROP_FOCUS)
             self._device.set(cv2.CAP_PROP_AUTOFOCUS, 0 if focus else 1)
-            if focus and distance >= 0:
-                self._device.set(cv2.CAP_PROP_FOCUS, distance)
+            if focus and position >= 0:
+                self._device.set(cv2.CAP_PROP_FOCUS, position)
         if exposure is not None and current.exposure is not None:
             if exposure:
                 self._expose(self._device.get(cv2.CAP_PROP_EXPOSURE) / _UNITS_PER_S)
@@ -287,7 +289,7 @@ def _without_padding(raw: Any) -> bytes:
 
 def _decode_luma(jpeg: bytes) -> Luma | None:
     """Return the brightness of a JPEG. None if it is damaged or cut off."""
-    # Of a JPEG without its end a decoder would fill the rest with grey.
+    # A decoder would accept a JPEG that is cut off, and fill the rest of the picture with grey.
     if not jpeg.startswith(b"\xff\xd8") or not jpeg.endswith(b"\xff\xd9"):
         return None
     try:

@@ -87,7 +87,8 @@ class CoverDetector:
     """Detects which zones of one board of cards are covered. Used by its `CardReader`."""
 
     def __init__(self, board: Board, deck: Deck) -> None:
-        self._board, self._deck = board, deck
+        self._board = board
+        self._deck = deck
         self._zones = zones_of(board, deck)
         middles = np.array([board.centre_mm(zone) for zone in self._zones])
         corners = np.array(list(board.corner_centres_mm.values()))

@@ -59,7 +59,8 @@ class CardReader:
     """
 
     def __init__(self, kit: Kit, deck: Deck) -> None:
-        self._board, self._deck = kit.board, deck
+        self._board = kit.board
+        self._deck = deck
         self.zones = zones_of(kit.board, deck)
         """The zones in which fans lie."""
         self.markers = frozenset(card.marker for card in deck.cards)

@@ -1,4 +1,5 @@
-"""Cameras whose pictures come by the network. Nothing of these pictures is decoded by OpenCV.
+"""Cameras whose pictures come over the network: an old phone, and video streams.
 
-Its version 4.11 writes beyond its memory (CVE-2025-53644).
+The JPEGs of a phone are decoded by Pillow, because OpenCV's own decoder writes beyond its memory in
+version 4.11 (CVE-2025-53644). Streams are decoded by FFmpeg, which is a part of OpenCV.
 """

@@ -10,8 +10,8 @@ from typing import Generic, NamedTuple, TypeVar
 from companion.core.clock import Clock
 from companion.core.errors import CameraError
 
-# Maximum age of a picture in seconds when it is read. Larger: pieces are read where they were some
-# time ago. Smaller: pictures over a slow Wi-Fi are all discarded. A judgement.
+# Maximum age of a picture in seconds when it is read. It was chosen by judgement. Larger: pieces
+# are read where they were some time ago. Smaller: pictures over a slow Wi-Fi are all discarded.
 MAX_AGE_S = 0.3
 # Type of a picture: JPEG bytes, or an array.
 T = TypeVar("T")
@@ -34,7 +34,7 @@ class LatestPicture(Generic[T]):
         self._latest: StampedPicture[T] | None = None
         # Why there are no more pictures. None while there may be.
         self._error: CameraError | None = None
-        # Guards all of these. It is notified of every picture and of the error.
+        # Guards the fields of this object. It is notified of every picture and of the error.
         self._change = threading.Condition()
         self.is_overdue = False
         """Whether `take` has timed out since the last picture."""
@@ -55,7 +55,7 @@ class LatestPicture(Generic[T]):
     def fail(self, error: CameraError) -> None:
         """Report why there will be no more pictures.
 
-        Every later `take` raises this error, once a picture that is still fresh was taken.
+        A picture that is still fresh can be taken. After that every `take` raises this error.
         """
         with self._change:
             self._error = error

@@ -1,6 +1,7 @@
 """An old phone as the camera. Its browser sends JPEGs, and the newest one is read.
 
-A phone sends the next picture when the last one was answered, so nothing queues up.
+A phone sends a picture, waits for the answer to it, and only then sends the next one. So pictures
+do not queue up when the Wi-Fi is slow.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class PhoneLink:
         self.is_moving = True
         """Whether something moves, so that pictures are needed often."""
         self.on_return: Callable[[], None] = lambda: None
-        """Called when pictures arrive again after the watcher has timed out."""
+        """Called when a picture arrives after the watcher has waited for one in vain."""
 
     @property
     def period_s(self) -> float:

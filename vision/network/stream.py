@@ -74,22 +74,22 @@ class NetworkCamera(PhysicalCamera):
 
     def _receive(self) -> None:
         """Put pictures into `_latest` until the camera is closed. Raises `CameraError`, OSError."""
-        # Try first, because FFmpeg does not say why it cannot connect.
+        # Try to connect first, because FFmpeg does not say why it cannot.
         socket.create_connection((self._host, self._port), ANSWER_TIMEOUT_S).close()
         timeout_ms = int(1000 * ANSWER_TIMEOUT_S)
-        # One connection, to this address only. OpenCV takes FFmpeg's options only from here, with
-        # times in microseconds.
+        # FFmpeg may use one connection, and only to this address. OpenCV takes FFmpeg's options
+        # only from this variable. Times are in microseconds.
         os.environ["OPENCV_FFMPEG_CAPTURE_OPTIONS"] = (
             "rtsp_transport;tcp|protocol_whitelist;http,rtsp,rtp,tcp"
             f"|timeout;{1000 * timeout_ms}|analyzeduration;500000|fflags;nobuffer"
         )
         timeouts = [cv2.CAP_PROP_OPEN_TIMEOUT_MSEC, timeout_ms]
         timeouts += [cv2.CAP_PROP_READ_TIMEOUT_MSEC, timeout_ms]
-        opened_s = time.monotonic()
+        began_at_s = time.monotonic()
         video = cv2.VideoCapture()
         try:
             if not video.open(self._address, cv2.CAP_FFMPEG, timeouts):
-                is_late = time.monotonic() - opened_s >= ANSWER_TIMEOUT_S
+                is_late = time.monotonic() - began_at_s >= ANSWER_TIMEOUT_S
                 raise self._too_slow() if is_late else self._no_picture()
             self._read(video)
         finally:
@@ -97,16 +97,16 @@ class NetworkCamera(PhysicalCamera):
 
     def _read(self, video: Any) -> None:
         """Put pictures into `_latest` until the camera is closed. Raises `CameraError`."""
-        # The start of the current second, and the number of pictures in it.
-        second_s = time.monotonic()
+        # When the current second began, and the number of pictures in it.
+        second_began_at_s = time.monotonic()
         count = 0
         while not self._closed:
             is_good, picture = video.read()
             if not is_good or picture is None:
                 raise self._too_slow()
             now_s = time.monotonic()
-            if now_s - second_s >= 1:
-                second_s = now_s
+            if now_s - second_began_at_s >= 1:
+                second_began_at_s = now_s
                 count = 0
             count += 1
             if count > MAX_PICTURES_PER_S:

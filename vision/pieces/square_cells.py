@@ -80,7 +80,8 @@ _PAPER_MARGIN_MM = 1.8
 
 # Right and lower edge of the label in the upper left corner of a square: offsets from the square's
 # middle, x right and y down, in shares of its side.
-_LABEL_RIGHT, _LABEL_BOTTOM = -0.12, -0.22
+_LABEL_RIGHT = -0.12
+_LABEL_BOTTOM = -0.22
 
 # Radius of the disc in the middle of a square, in shares of the square. Printed marks leave it
 # free.

@@ -102,7 +102,9 @@ class LensEstimate:
             return self
 
         fade = 1.0 if self.views < _FULL_VIEWS else _FADE
-        lens, information, vector = self.lens, self.information, self.vector
+        lens = self.lens
+        information = self.information
+        vector = self.vector
         for _ in range(_MAX_FIRST_STEPS if self.views == 0 else 1):
             # Gauss-Newton, with all earlier views summed up in a matrix and a vector.
             linearised = _linearise(points_mm, points_px, pose, lens)

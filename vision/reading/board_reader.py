@@ -241,7 +241,9 @@ class BoardReader:
 
     def _store_details(self, look: Look) -> None:
         """Store the details of a picture that was read, with advice and notes in sentences."""
-        location, pose, mirror = self.memory.location, look.pose, self.mirror
+        location = self.memory.location
+        pose = look.pose
+        mirror = self.mirror
         if look.joint_vote.game is not None:
             mirror.is_orientation_known = True
             mirror.is_inverted = False

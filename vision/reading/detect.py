@@ -188,7 +188,9 @@ def _detect_in_parts(look: Look, memory: Memory, reference: Look) -> tuple[Look,
     moved or been replaced.
     """
     assert look.due_blocks is not None
-    kit, pose, luma = reference.kit, reference.pose, look.luma
+    kit = reference.kit
+    pose = reference.pose
+    luma = look.luma
     if kit is None or pose is None:
         return None
 

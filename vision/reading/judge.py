@@ -44,7 +44,9 @@ class _CloserLook(NamedTuple):
 
 def judge(look: Look, memory: Memory) -> tuple[Look, Memory]:
     """Find the empty and the unknown squares, and make the vote of this picture."""
-    kit, pieces, reference = look.kit, look.pieces, look.reference
+    kit = look.kit
+    pieces = look.pieces
+    reference = look.reference
     if kit is None or pieces is None:
         vote = _vote_without_pieces(look, memory)
         return replace(look, vote=vote), replace(memory, reference=None)
@@ -258,7 +260,9 @@ def _with_vote(look: Look, pieces: Pieces) -> Look:
 
 def _vote_without_pieces(look: Look, memory: Memory) -> Vote:
     """Return the vote of a picture with a board of cards, or without a board."""
-    kit, reader, cards = look.kit, memory.card_reader, look.open_cards
+    kit = look.kit
+    reader = memory.card_reader
+    cards = look.open_cards
     if kit is None or reader is None or cards is None:
         squares = memory.active_kit.board.squares if memory.active_kit else ()
         return Vote(None, {}, frozenset(squares))

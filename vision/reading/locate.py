@@ -463,7 +463,9 @@ def _refine_by_lines(location: Location, board: Board, luma: Luma) -> Location:
     searched for. A pose from four corners is not even checked where no other model may be searched
     for.
     """
-    pose, observations, estimate = location.pose, location.observations, location.lens_estimate
+    pose = location.pose
+    observations = location.observations
+    estimate = location.lens_estimate
     assert pose is not None
     assert observations is not None
     if pose.markers >= 4:
@@ -499,7 +501,9 @@ def _search_lens_model(location: Location, board: Board, luma: Luma, max_models:
     Returns the new location. Until the search is done, no square is confirmed. Failed searches in a
     row are counted.
     """
-    observations, tried, best = location.observations, location.models_tried, location.best_model
+    observations = location.observations
+    tried = location.models_tried
+    best = location.best_model
     assert observations is not None
     prior = LensPrior(location.lens_estimate.lens, _lens_sigmas(location.lens_estimate))
     is_done = False

@@ -357,7 +357,9 @@ def mark_read(past: Background, blocks: BlockMask | None = None) -> Background:
 
     If `blocks` (rows, columns) are given, only these were read.
     """
-    current, as_read, light_change = past.current, past.as_read, past.light_change
+    current = past.current
+    as_read = past.as_read
+    light_change = past.light_change
     averaged = past.averaged_pictures
     if current is None:
         return past

@@ -195,7 +195,9 @@ def _hand_shape() -> Points:
     """
     # Draw the hand on paper of 160 x 620 mm at two px per mm. The centre of the palm is 80 mm from
     # the left edge and 90 mm from the upper one.
-    scale, left, above = 2, 80, 90
+    scale = 2
+    left = 80
+    above = 90
     paper = np.zeros((620 * scale, 160 * scale), np.uint8)
     for start, end, width in _LIMBS:
         ends = [((x + left) * scale, (above - y) * scale) for x, y in (start, end)]

@@ -75,7 +75,9 @@ class Piece:
 
     def lay(self, x_mm: float, y_mm: float, turn_deg: float = 0.0) -> None:
         """Move the piece to a point of the board, and turn it counter-clockwise."""
-        self.x_mm, self.y_mm, self.turn_deg = x_mm, y_mm, turn_deg
+        self.x_mm = x_mm
+        self.y_mm = y_mm
+        self.turn_deg = turn_deg
 
 
 class Placement(NamedTuple):
