@@ -41,7 +41,7 @@ else:
 Pin = Annotated[int, Meta(ge=0, le=27)]
 # A pin, or empty if it is not wired.
 WiredPin = Pin | Literal[""]
-# Hours and minutes on the machine's clock, `08:30`. Empty: none.
+# Hours and minutes on the machine's clock, such as `08:30`. Empty if no time is set.
 TimeOfDay = Annotated[str, Meta(pattern=r"^(([01][0-9]|2[0-3]):[0-5][0-9])?$")]
 # A name or address of a machine, without a port.
 HostName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9:]([A-Za-z0-9.:-]{0,251}[A-Za-z0-9])?$")]
@@ -108,7 +108,8 @@ class PanelSettings(_Section, frozen=True):
     """Whether the system lamp is wired between 3V3 and its pin."""
     silent: bool = False
     """Whether the turn lamps show every tone instead of the buzzer."""
-    # Shorter: one press of a worn key counts twice; longer: quick presses are lost
+    # With a shorter time, one press of a worn key would count twice. With a longer one, quick
+    # presses would be lost.
     debounce_ms: Annotated[int, Meta(ge=1, le=200)] = 20
     """Milliseconds for which a key has to be up before it counts again."""
 
@@ -136,12 +137,12 @@ class CameraSettings(_Section, frozen=True):
     """Model of the camera, for its lens. `auto` asks the sensor."""
     field_of_view_deg: Annotated[float, Meta(ge=20, le=140)] | None = None
     """Horizontal angle of any other lens in degrees, from its data sheet."""
-    # More: a move is read sooner; fewer: less work for the processor
+    # With more pictures, a move is read sooner. With fewer, the processor has less work.
     fps: Annotated[float, Meta(ge=0.1, le=60)] = 10.0
     """Maximum number of pictures a second that are read."""
     mains_hz: Literal[50, 60] = 50
     """Frequency of the mains, whose lamps flicker."""
-    # Some 6,600 turns of 30 kB each
+    # 200 MB are enough for some 6,600 turns, because a photograph takes about 30 kB.
     photographs_mb: Annotated[int, Meta(ge=0, le=100_000)] = 200
     """Megabytes that photographs of turns may take. With 0 none is taken."""
 
@@ -166,7 +167,7 @@ class WebSettings(_Section, frozen=True):
     """Address to listen on."""
     port: Annotated[int, Meta(ge=0, le=65535)] = 8080
     """Port of the pages."""
-    # Each takes an open connection and a share of every new page.
+    # Each spectator takes an open connection, and has to be sent every new page.
     viewers: Annotated[int, Meta(ge=4, le=1000)] = 64
     """Maximum number of spectators."""
     join: Literal["open", "code"] = "open"
@@ -417,7 +418,7 @@ def settings_from_tree(tree: Mapping[str, Any], name: str) -> Settings:
 
 
 def retired_setting_notices(path: Path) -> tuple[str, ...]:
-    """Return a notice for each retired setting in a file. None for a file that cannot be read."""
+    """Return a notice for each retired setting in a file. Empty if the file cannot be read."""
     try:
         tree = _parse_toml(read_file(path, MAX_TEXT_BYTES).decode("utf-8-sig"))
     except (OSError, ValueError):
@@ -444,8 +445,8 @@ def _retired_in(tree: Mapping[str, Any]) -> list[tuple[str, str]]:
 def find_settings(path: Path | None, state_dir: str | None) -> Path:
     """Return the path of the settings file, which need not exist.
 
-    It is `path`, or if that is None `settings.toml` in the state directory (None: the usual one).
-    Raises `ConfigError` if `state_dir` cannot be a folder.
+    It is `path`, or if that is None, `settings.toml` in the state directory. If `state_dir` is
+    None, that is the usual one. Raises `ConfigError` if `state_dir` cannot be a folder.
     """
     if path is not None:
         return path

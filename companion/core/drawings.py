@@ -234,12 +234,14 @@ DRAWINGS: dict[str, str] = {
         ' stroke="currentColor" stroke-width="8"/>'
     ),
     # ---- marks on squares ----
-    # Three brackets and the square's label as the fourth. South's are bent, North's are sharp.
+    # Three brackets in the corners of the square, whose label is in the fourth corner. South's
+    # brackets are bent, North's are sharp.
     "start-s": _cased_line(
         "M68 14H78a8 8 0 0 1 8 8V32M86 68V78a8 8 0 0 1-8 8H68M32 86H22a8 8 0 0 1-8-8V68"
     ),
     "start-n": _cased_line("M68 14H86V32M86 68V86H68M32 86H14V68"),
-    # Four brackets where robots appear. The square's label is outside the board there.
+    # Four brackets on a square where robots appear. Boards with these squares have their labels
+    # outside.
     "spawn-s": _cased_line(
         "M68 14H78a8 8 0 0 1 8 8V32M86 68V78a8 8 0 0 1-8 8H68M32 86H22a8 8 0 0 1-8-8V68M14 32V22a8 "
         "8 0 0 1 8-8H32"
@@ -266,7 +268,7 @@ DRAWINGS: dict[str, str] = {
     "suit-choice": _bold_line("M36 8L28 92M72 8L64 92M10 34H92M8 66H90"),
     **_PLAYERS,
     # ---- the machine's three characters ----
-    # Neither round like South nor angular like North, in the colours of plate and ink.
+    # They are neither round like South nor angular like North, because a machine may play any seat.
     "face-pip": (
         f'<path d="M50 27c-7-5 7-9 0-15" {_FACE_LINE}/>'
         f'<circle cx="50" cy="9" r="6" fill="{_EDGE}"/>'
@@ -293,7 +295,7 @@ DRAWINGS: dict[str, str] = {
         '<path d="M40 78H56L62 73" fill="none" stroke="var(--face,#fff)" stroke-width="5"/>'
     ),
     # ---- robots that have won ----
-    # The robots at the end of a game. During the game they have a straight face.
+    # A robot smiles when its side has won. During the game it has a straight face.
     "smile-s": (
         _ROBOT_SOUTH + '<path d="M26 58a10 11 0 0 1 20 0M54 58a10 11 0 0 1 20 0" fill="none" '
         'stroke="var(--face,#fff)"'
@@ -424,9 +426,10 @@ def symbols(names: Iterable[str]) -> str:
 
 def standalone_svg(name: str, *, colour: str, edge: str, face: str) -> str:
     """Return a complete SVG document of one drawing, for converters without CSS and patterns.
-    Colours are `#rrggbb`: `colour` fills, `edge` outlines,
-       `face` is drawn on the fill. Dots become circles in a plain colour half-way between fill and
-       face. Raises KeyError for an unknown name.
+
+    `colour` is the colour of the fill, `edge` that of outlines, and `face` that of what is drawn on
+    the fill, each as `#rrggbb`. North's dots become circles in a plain colour half-way between fill
+    and face. Raises KeyError for an unknown name.
     """
     values = {
         "edge": edge,

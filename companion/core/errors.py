@@ -1,6 +1,7 @@
 """Errors that several packages raise on purpose. Each leaf is also the builtin that fits.
 
-A package has further ones beside what raises them, such as `PortInUse` in `web.server.server`.
+A package may define further errors beside the code that raises them, such as `PortInUse` in
+`web.server.server`.
 
 CompanionError
 ├── Malformed (ValueError)          text, option or body of the wrong form

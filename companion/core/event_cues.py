@@ -12,8 +12,8 @@ from enum import Enum
 from functools import lru_cache
 from typing import NamedTuple
 
-# Frequencies of the notes that cues use, in equal temperament at A4 = 440 Hz. There is no lower
-# one, because the piezo buzzer of the panel hardly sounds below.
+# Frequencies of the notes that cues use, in equal temperament at A4 = 440 Hz. There are no lower
+# notes, because the piezo buzzer of the panel hardly sounds below A4.
 NOTES_HZ = {"A4": 440.0, "E5": 659.26, "A5": 880.0, "C6": 1046.5, "E6": 1318.51, "A6": 1760.0}
 
 
@@ -71,7 +71,7 @@ class EventCue:
     name: str
     """Name that is sent to the MQTT broker."""
     tone: str
-    """Notes and pauses as a text, such as `A5 60 ·40 E6 60`. The function `tone` parses it."""
+    """Notes and pauses as a text, such as `A5 60 ·40 E6 60`. `parse_tone` reads it."""
     for_both: bool = False
     """Whether the lamps of both seats show the cue, whichever seat it concerns."""
     is_call: bool = False

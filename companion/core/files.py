@@ -49,7 +49,7 @@ def open_file(path: str | Path, follow_link: bool = True) -> BinaryIO:
 
     Raises OSError, also for anything that is not a regular file. With `follow_link=False`, a
     symbolic link as the last part of the path is refused too. A device is never opened, because
-    opening alone has an effect on some of them.
+    some devices do something as soon as they are opened.
     """
     path = expand_path(path)
     _require_regular(os.stat(path, follow_symlinks=follow_link), path)
@@ -120,9 +120,11 @@ def replace_file(path: Path, content: bytes, mode: int = 0o600) -> None:
 def as_owner_of(folder: Path) -> Iterator[None]:
     """Let root work in a folder as its owner within the `with` block.
 
-    No file in it becomes root's, and a link in it cannot misdirect root. Nothing changes for other
-    users, and in a folder that is root's or does not exist. The whole process is that owner
-    meanwhile, so it is for commands of one thread.
+    So no new file in the folder belongs to root, and a link in it cannot misdirect root. If another
+    user runs the program, or if the folder is root's or does not exist, nothing changes.
+
+    Within the block the whole process runs as the owner, so this is only for commands that have one
+    thread.
     """
     owner = folder.stat() if folder.exists() else None
     if os.geteuid() != 0 or owner is None or owner.st_uid == 0:

@@ -134,7 +134,7 @@ def parse_map(text: str, allowed: str, max_files: int = 12, max_ranks: int = 12)
 def parse_square_groups(text: str, files: int, ranks: int) -> tuple[tuple[Square, ...], ...]:
     """Parse groups of squares separated by slashes, such as `c4 e4 / c6 e6`.
 
-    `files` and `ranks` are the size of the board. Raises `Malformed` for a text that is not a
+    `files` and `ranks` are the size of the board. Raises `Malformed` for a word that is not a
     square, and for a square that is off the board or named twice.
 
     >>> [len(group) for group in parse_square_groups("c4 e4 / c6", 8, 8)]

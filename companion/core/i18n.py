@@ -198,7 +198,7 @@ def listed(parts: Iterable[object]) -> str:
 
 
 def translate(text: object, language: str | None = None) -> str:
-    """Return a sentence in a language of `LANGUAGES` (None: the current one).
+    """Return a sentence in a language of `LANGUAGES`. With None, it is the current language.
 
     Any other text is unchanged.
     """
@@ -206,7 +206,7 @@ def translate(text: object, language: str | None = None) -> str:
         return str(text)
     language = language or _language.get()
     if language == "en" and not _side_names.get():
-        # Nothing to replace: the sentence is its own translation.
+        # An English sentence without names to replace is its own translation.
         return str.__str__(text)
     return _translate(text, language)
 
@@ -409,9 +409,10 @@ def _translate(text: Sentence, language: str) -> str:
 
 
 def _translate_part(part: object, language: str, is_colour: bool) -> object:
-    """Return a part in a language: a sentence of its own, or a word.
+    """Return a part of a sentence in a language.
 
-    The catalogue may know the word, such as a piece's name.
+    A part may be a sentence, a number, text that somebody has typed, or a word. The catalogue may
+    know the word, such as a piece's name. `is_colour` is whether the part is `COLOUR_PART`.
     """
     if isinstance(part, float) and decimal_mark(language) == ",":
         return _CommaNumber(part)
@@ -489,7 +490,7 @@ CONTRACTIONS = say("to the|of the")
 
 
 def decimal_mark(language: str | None = None) -> str:
-    """Return the decimal mark of a language (None: the current one).
+    """Return the decimal mark of a language. With None, it is the current language.
 
     >>> decimal_mark("en"), decimal_mark("es")
     ('.', ',')

@@ -116,7 +116,7 @@ class Side:
     drawing: str
     """Drawing that represents the side."""
     cheering: str = ""
-    """Drawing of a side that has won. Empty: the same as `drawing`."""
+    """Drawing of a side that has won. If it is empty, `drawing` is used."""
 
 
 @dataclass(frozen=True)
@@ -140,8 +140,8 @@ class Face:
     letter: str = ""
     """Text on the piece, one or two characters such as a number or a role."""
     size: tuple[int, int] = (1, 1)
-    """Number of squares that it covers, across and along. The piece may be turned by a right angle.
-    A layout has it on all of them.
+    """Number of squares that the piece covers, across and along. It may be turned by a right angle.
+    A layout has the piece on all of these squares.
     """
     sign: str = ""
     """Name of a drawing printed on the piece beside its letter, as a picture of what it is."""
@@ -151,11 +151,12 @@ class Face:
     """
 
     def turned_size(self, turn_deg: float) -> tuple[int, int]:
-        """Return the number of squares it covers, across and along, after a turn by this angle.
+        """Return the number of squares that the piece covers, across and along, once it is turned.
 
-        The angle is in degrees, and need only be roughly a multiple of 90.
+        `turn_deg` is the angle of the turn in degrees, which may be any angle near a multiple of
+        90.
         """
-        # After an even number of quarter turns it covers the same squares.
+        # After an even number of quarter turns, the piece covers the same squares as before.
         is_across = round(turn_deg / 90) % 2 == 0
         return self.size if is_across else self.size[::-1]
 
@@ -168,7 +169,7 @@ class Mark:
     drawing: str
     """Name of a drawing in `companion.core.drawings`."""
     seat: Seat | None = None
-    """The seat whose colour it has. None: it has the colour of the lines."""
+    """The seat whose colour the art has. If it is None, the art has the colour of the lines."""
 
 
 class BlockFit(NamedTuple):
@@ -402,11 +403,14 @@ class OrderTiles:
         """Depth from the strip's outer edge to the wall."""
         return self.strip_mm + self.foot_mm + self.places_mm
 
-    def strip_x_mm(self, number: int) -> float:
-        """Return the x of the centre of a marker of the strip, numbered from 0. Its y is 0."""
-        # Equal distances, with the outer markers at the ends of the row
+    def strip_x_mm(self, index: int) -> float:
+        """Return the x of the centre of a marker of the strip, whose y is 0.
+
+        `index` counts the markers from left to right. They have equal distances, and the outer ones
+        are at the ends of the row.
+        """
         reach = self.row_width_mm - self.strip_mm
-        return reach * (number / (len(self.rows[Seat.SOUTH]) - 1) - 0.5)
+        return reach * (index / (len(self.rows[Seat.SOUTH]) - 1) - 0.5)
 
     def place_centre_mm(self, place: int) -> tuple[float, float]:
         """Return the centre (x, y) of a tile that lies exactly in a place, numbered from 0."""
@@ -548,7 +552,7 @@ class Kit:
         anchors: dict[str, Square] = {}
         for square in sorted(layout):
             for face in layout[square]:
-                # Sorted by file, then rank: the first square of a piece is its lower left.
+                # Squares are sorted by file, then rank, so the first one is the lower left.
                 anchors.setdefault(face, square)
         anchored = {
             square: tuple(face for face in faces if face not in large or anchors[face] == square)

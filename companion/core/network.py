@@ -157,7 +157,7 @@ def reachable_host(host: str) -> str:
 
 
 class InterfaceAddress(NamedTuple):
-    """The IPv4 address of a network interface. Those of VPNs and containers have no hardware."""
+    """The IPv4 address of a network interface. An interface of a VPN has no hardware."""
 
     ip: str
     has_hardware: bool
@@ -166,9 +166,9 @@ class InterfaceAddress(NamedTuple):
 def list_addresses(host: str) -> list[str]:
     """Return the addresses and names by which a server that listens on `host` is reached.
 
-    The best one for phones is first. The machine's own hotspot comes before interfaces with
-    hardware, then all others. Names follow the addresses. Without any network the only address is
-    the loopback address. This asks only the kernel, and never blocks.
+    The best one for phones is first: the address in the machine's own hotspot, then those of
+    interfaces with hardware, then all others. The names of the machine follow. Without any network,
+    the only address is the loopback address. This asks only the kernel, and never blocks.
     """
     if host not in ("0.0.0.0", "::"):
         return [host]
@@ -190,7 +190,7 @@ def list_addresses(host: str) -> list[str]:
 def outbound_address() -> str:
     """Return this machine's own address towards other networks.
 
-    Empty if it has no route to them, as in a hotspot of its own.
+    Empty if the machine has no route to other networks, as when phones use its own hotspot.
     """
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:

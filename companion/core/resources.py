@@ -24,13 +24,14 @@ from typing import Any
 _M_TRIM_THRESHOLD = -1
 _M_MMAP_THRESHOLD = -3
 _M_ARENA_MAX = -8
-# Number of arenas. More would spare threads a wait for each other, and keep more memory.
+# Number of arenas. With more arenas, threads would wait less for each other, but more memory would
+# be kept.
 _MAX_ARENAS = 1
 # Size in bytes above which blocks are mapped separately and returned at once: pictures, whole
-# files, documents. It is glibc's own initial value. Setting it keeps it from growing.
+# files, documents. It is glibc's own initial value, which no longer grows once it has been set.
 _MMAP_THRESHOLD_BYTES = 128 * 1024
-# Bytes that may stay free at the end of the arena. Less would return memory that is soon needed
-# again.
+# Bytes that may stay free at the end of the arena. With a smaller number, memory would be returned
+# that is soon needed again.
 _TRIM_THRESHOLD_BYTES = 1024 * 1024
 # Memory in MiB below which a machine is small. Boards of 512 MB report 416 to 505, depending on the
 # memory of the graphics, the next larger ones 900 and more.
@@ -45,7 +46,8 @@ NICE_BACKGROUND = 10
 def tune_allocator() -> bool:
     """Make the allocator return freed memory to the system. Return whether the C library can.
 
-    Call it before threads are started, since each has its arena from its start.
+    Call this before threads are started, because a thread keeps the arena that it gets at its
+    start.
     """
     libc = _load_glibc()
     if libc is None:
@@ -96,8 +98,8 @@ def is_small_machine(root: Path = Path("/")) -> bool:
 def lower_priority(increment: int) -> None:
     """Lower the priority of the calling thread by an increment of its nice value.
 
-    Threads that it starts later inherit it. Elsewhere than on Linux, and where it is forbidden,
-    nothing happens.
+    Threads that this thread starts later have the same priority. On other systems than Linux, and
+    where the system forbids it, nothing happens.
     """
     with contextlib.suppress(OSError, AttributeError):
         thread = threading.get_native_id()

@@ -103,7 +103,7 @@ class CameraState(StrEnum):
 
 @dataclass(frozen=True)
 class CameraStatus:
-    """The state of the camera, and a sentence on what to do about it (empty: nothing)."""
+    """The state of the camera, and a sentence on what to do about it, perhaps empty."""
 
     state: CameraState
     sentence: str = ""
