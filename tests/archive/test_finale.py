@@ -21,7 +21,11 @@ from companion.games import GAMES
 SOUTH, NORTH = SEATS
 
 _HOUR = 3600.0
-# A board and South's orders that bring the flag home in the second turn.
+# A game of Outbuffered that South wins in the second turn: its options and South's orders.
+#
+# `S` and `N` are the starts of the robots, `s` and `n` their flags, the highest rank first. South's
+# robot goes up and right to North's flag, and brings it home by left and down. Orders are U, D, L,
+# R for a direction and I to wait.
 WON_GAME = ({"board": ".N\nsn\nS."}, ("URI", "LDD"))
 
 
@@ -69,7 +73,7 @@ def test_a_finale_says_how_a_game_was_won(archive: ArchiveRig) -> None:
 
 
 def test_a_game_turned_where_the_lead_changed_hands(archive: ArchiveRig) -> None:
-    # not every random game turns
+    # In some random games the lead never changes hands. Look for one in which it does.
     for seed in range(1, 30):
         play(archive.table, archive.clock, "arena", 40, seed)
         summary = finale(archive)
@@ -81,6 +85,7 @@ def test_a_game_turned_where_the_lead_changed_hands(archive: ArchiveRig) -> None
 
 
 def test_only_a_loss_is_worth_a_review() -> None:
+    # The leads are South's. A side that only wins ground has no turn to review.
     assert turns_to_review((0, 1, 3), (SOUTH,)) == (2,)
     assert turns_to_review((0, -2, -3), (NORTH,)) == (1,)
 
@@ -88,15 +93,19 @@ def test_only_a_loss_is_worth_a_review() -> None:
 def test_imported_games_do_not_mark_players_coached() -> None:
     players = {SOUTH: (SeatedPlayer("Mara"),), NORTH: (SeatedPlayer("Jonas"),)}
     line = GameLine(2, "outbuffered", "", 0, 0, players, (), 5, Ending.WON)
+    # In the game before, between the same players, North has asked the coach.
     coached = replace(line, number=1, coached=(NORTH,))
     assert coached_in_evening(line, (coached, line)) == (NORTH,)
     assert coached_in_evening(line, (replace(coached, is_imported=True), line)) == ()
 
 
 def test_a_running_game_has_no_finale(archive: ArchiveRig) -> None:
+    # Neither a game that does not exist nor one that is on has a finale.
     assert archive.history.finale(1) is None
     archive.play(end="")
     assert archive.history.finale(1) is None
+
+    # It has one when it is over, and loses it again if its last turn is undone.
     archive.table.resign(SOUTH)
     assert finale(archive).ending_words == "Purple resigns."
     archive.table.undo()
@@ -104,6 +113,7 @@ def test_a_running_game_has_no_finale(archive: ArchiveRig) -> None:
 
 
 def test_the_evening_score_counts_both_players_games(archive: ArchiveRig) -> None:
+    # Mara wins at South, and changes sides for the rematch. Her win goes with her.
     seat_both(archive)
     assert play_won_game(archive).evening_score == {SOUTH: 1, NORTH: 0}
     archive.table.rematch(swap=True)
@@ -112,12 +122,16 @@ def test_the_evening_score_counts_both_players_games(archive: ArchiveRig) -> Non
     )
     archive.table.resign(SOUTH)
     assert finale(archive).evening_score == {SOUTH: 0, NORTH: 2}
+
+    # The next day begins a new score. A draw counts as half a win for each.
     archive.clock.advance(20 * _HOUR)
     archive.table.rematch()
     follow_instructions(archive.table)
     archive.table.offer_draw(SOUTH)
     archive.table.offer_draw(NORTH)
     assert finale(archive).evening_score == {SOUTH: 0.5, NORTH: 0.5}, "games of another day count"
+
+    # Ada sits down in place of Jonas. Between her and Mara, only this game counts.
     archive.table.free_seat(SOUTH)
     archive.table.take_seat(SOUTH, "Ada")
     archive.table.new_game("outbuffered")
@@ -126,6 +140,7 @@ def test_the_evening_score_counts_both_players_games(archive: ArchiveRig) -> Non
 
 
 def test_an_imported_game_does_not_end_the_evening(archive: ArchiveRig) -> None:
+    # A game of 1970 is imported between two games of the evening.
     seat_both(archive)
     play_won_game(archive)
     old = msgspec.structs.replace(random_game("scouts", 1, 3), begun=_HOUR)
@@ -133,6 +148,8 @@ def test_an_imported_game_does_not_end_the_evening(archive: ArchiveRig) -> None:
     summary = archive.history.finale(number)
     assert summary is not None
     assert summary.evening_score is None
+
+    # The rematch still counts to the evening of the first game.
     archive.table.rematch()
     archive.table.resign(SOUTH)
     assert finale(archive).evening_score == {SOUTH: 1, NORTH: 1}

@@ -111,7 +111,7 @@ def test_setting_the_clock_does_not_change_lengths(archive: ArchiveRig) -> None:
 
 
 def test_a_running_game_has_no_replay(archive: ArchiveRig) -> None:
-    """The replay of a game shows hidden cards, so that there is none before the end."""
+    """The replay of a game shows hidden cards, so there is none before the end."""
     archive.play("binmat", turns=6, end="resign")
     assert archive.history.replay(1).scene(3).hands
     archive.play("outbuffered", turns=6, end="on")
@@ -130,6 +130,8 @@ def test_a_running_game_has_no_replay(archive: ArchiveRig) -> None:
 def test_a_game_is_folded_once(archive: ArchiveRig, monkeypatch: pytest.MonkeyPatch) -> None:
     archive.play()
     lines_before = archive.history.lines()
+
+    # The second list and a list after a restart come from the cache.
     monkeypatch.setattr(
         archive.journal,
         "entries_until_damage",
@@ -137,8 +139,11 @@ def test_a_game_is_folded_once(archive: ArchiveRig, monkeypatch: pytest.MonkeyPa
     )
     assert archive.history.lines() == lines_before
     assert archive.reopened_history().lines() == lines_before
-    (archive.folder / "history" / "1.json").write_text("{", encoding="utf-8")
+
+    # A damaged file of the cache is ignored: the game is folded again.
     monkeypatch.undo()
+    (cached,) = (archive.folder / "history").glob("1-*.summary")
+    cached.write_text("{", encoding="utf-8")
     assert archive.reopened_history().lines() == lines_before
 
 
@@ -152,8 +157,10 @@ def test_undoing_the_end_reopens_a_listed_game(archive: ArchiveRig) -> None:
 
 def test_a_game_lists_those_who_played_it(archive: ArchiveRig) -> None:
     archive.play(turns=1)
+    # Cleo replaces Ann between two games.
     archive.table.free_seat(SOUTH)
     archive.table.take_seat(SOUTH, "Cleo")
+    # Dan replaces Bob during the second game, so both of them have played it.
     archive.play(turns=1, seed=2, end="on")
     archive.table.free_seat(NORTH)
     archive.table.take_seat(NORTH, "Dan", "pad")
@@ -169,6 +176,7 @@ def test_a_long_break_hardly_counts_as_length(archive: ArchiveRig) -> None:
     assert MAX_GAP_S < archive.history.lines()[0].length_s < MAX_GAP_S + 60
 
 
+# Not JSON, and an order for a moment that does not come.
 @pytest.mark.parametrize(
     "damage", ["x", '{"is":"hand_in","seat":"south","moment":"1.9","action":"UUU"}']
 )
@@ -194,12 +202,16 @@ def test_every_game_is_replayed_to_its_end(archive: ArchiveRig, name: str) -> No
     archive.history.import_game(msgspec.json.encode(random_game(name, 3, 60)))
     replay = archive.history.replay(1)
     assert replay.trouble == ""
+
+    # The scenes of the turns follow each other without a gap. Scene 0 is the start.
     firsts = [turn.first_scene for turn in replay.turns]
     lasts = [turn.last_scene for turn in replay.turns]
     assert firsts == [1, *(last + 1 for last in lasts[:-1])]
     assert lasts[-1] == replay.scene_count - 1
     scenes = [replay.scene(index) for index in range(replay.scene_count)]
     assert {scene.turn for scene in scenes} == set(range(len(replay.turns) + 1))
+
+    # A game of cards shows lanes and a count, all others moves of pieces.
     if name == "binmat":
         assert scenes[-1].lanes
         assert scenes[1].count
@@ -218,9 +230,10 @@ def test_a_review_uses_what_the_seat_knew(archive: ArchiveRig, name: str) -> Non
             known = replay.known_to(turn.number_in_file, seat)
             assert (known is not None) is (seat in turn.actions)
             if known is not None:
-                view, action = known
-                assert (view.moment, action) == (turn.moment, turn.actions[seat].action)
-                assert len(view.events) == turn.number_in_file - 1
+                machine_turn, action = known
+                assert (machine_turn.moment, action) == (turn.moment, turn.actions[seat].action)
+                # the events of all turns before this one
+                assert len(machine_turn.events) == turn.number_in_file - 1
 
 
 def test_photographs_belong_to_the_end_of_their_turn(archive: ArchiveRig) -> None:
@@ -228,6 +241,7 @@ def test_photographs_belong_to_the_end_of_their_turn(archive: ArchiveRig) -> Non
         archive.album.store(1, moment, b"jpeg")
     archive.play(turns=2)
     replay = archive.history.replay(1)
+    # of the set-up and of the second turn
     assert [replay.photograph_moment(turn) for turn in range(3)] == ["1.0", "", "1.2"]
 
 
@@ -238,10 +252,13 @@ def test_photographs_belong_to_the_end_of_their_turn(archive: ArchiveRig) -> Non
 def test_exported_games_can_be_imported_elsewhere(
     archive: ArchiveRig, tmp_path: Path, name: str
 ) -> None:
+    # Export the first game. A second one has taken its place on the table.
     archive.play(name, turns=3)
     archive.play(turns=0, end="abandon")
     text, file = archive.history.as_text(1), archive.history.as_json(1)
     exported_line = archive.history.line(1)
+
+    # Import it at another table. Only its length and its players' doors are not in the file.
     (tmp_path / "other").mkdir()
     with open_archive(tmp_path / "other") as other:
         number = other.history.import_game(file)
@@ -251,12 +268,15 @@ def test_exported_games_can_be_imported_elsewhere(
         assert line == replace(exported_line, length_s=0.0, players=line.players, is_imported=True)
         assert [sitters[-1].name for sitters in line.players.values()] == ["Ann", "Bob"]
         assert other.history.as_text(number) == text
+
+        # A game that is here already is not imported again, wherever it was played.
         with pytest.raises(Illegal, match="here already: number 1"):
             other.history.import_game(file)
     with pytest.raises(Illegal, match="here already: number 1"):
         archive.history.import_game(file)
 
 
+# A part of a valid file, what replaces it, and words of the refusal.
 @pytest.mark.parametrize(
     ("old", "new", "reason"),
     [
@@ -301,16 +321,22 @@ def test_meaningless_files_are_refused(archive: ArchiveRig) -> None:
 
 
 def test_a_removed_game_takes_its_photographs_along(archive: ArchiveRig) -> None:
+    # Play two games. The list puts a summary of each into the cache.
     archive.play(turns=1)
     archive.album.store(1, "1.0", b"jpeg")
     archive.play(turns=1, seed=2)
     archive.history.lines()
+    (cached,) = (archive.folder / "history").glob("1-*.summary")
+
+    # Only the game that does not lie on the table can be removed.
     with pytest.raises(Illegal, match="Game 2 lies on the table"):
         archive.history.remove(2)
     archive.history.remove(1)
     assert [line.number for line in archive.history.lines()] == [2]
     assert archive.album.moments(1) == ()
-    assert not (archive.folder / "history" / "1.json").exists()
+    assert not cached.exists()
+
+    # The number of a removed game is not used again.
     number = archive.history.import_game(msgspec.json.encode(random_game("scouts", 1, 3)))
     assert number == 3
     archive.history.remove(3)
@@ -320,6 +346,7 @@ def test_a_removed_game_takes_its_photographs_along(archive: ArchiveRig) -> None
 
 
 def test_a_player_can_be_forgotten(archive: ArchiveRig) -> None:
+    # Ann is forgotten in the two games so far. In the third one she plays again.
     archive.play(turns=1)
     archive.history.import_game(msgspec.json.encode(random_game("arena", 1, 2, {NORTH: "ANN"})))
     assert archive.history.forget(" ann ") == 2
@@ -329,12 +356,16 @@ def test_a_player_can_be_forgotten(archive: ArchiveRig) -> None:
         ["—"],
         ["Ann", "Bob"],
     )
+
+    # Her name is in no export and in no statistics of these games.
     assert '[South "—"]' in archive.history.as_text(1)
     assert b'"ANN"' not in archive.history.as_json(2)
     assert [(record.name, record.total.games) for record in archive.history.statistics()] == [
         ("Bob", 2),
         ("Ann", 1),
     ]
+
+    # What is stored to hide the name does not contain it.
     stored = database_of(archive.journal).execute("SELECT * FROM forgotten").fetchall()
     assert b"ann" not in repr(stored).lower().encode()
     with pytest.raises(Malformed, match="Nobody by that name"):
@@ -345,11 +376,13 @@ def test_a_player_can_be_forgotten(archive: ArchiveRig) -> None:
 
 
 def test_players_are_counted_by_name_and_game(archive: ArchiveRig) -> None:
+    # Ann resigns against Bob. A game that the owner ends, and one of Bob against himself, do not
+    # count.
     archive.play(turns=2)
     archive.play(turns=2, seed=2, end="abandon")
     archive.table.free_seat(SOUTH)
     archive.table.take_seat(SOUTH, "BOB")
-    archive.play(turns=1, seed=3)  # Bob against himself
+    archive.play(turns=1, seed=3)
     ann, bob = archive.history.statistics()
     assert (ann.name, ann.total.games, ann.total.wins, ann.total.ties) == ("Ann", 1, 0, 0)
     assert (bob.total.games, bob.total.wins) == (1, 1)
@@ -358,6 +391,7 @@ def test_players_are_counted_by_name_and_game(archive: ArchiveRig) -> None:
 
 
 def test_machines_are_counted_apart_from_players(archive: ArchiveRig) -> None:
+    # Ann plays against the machine's character Bo, and then against Bob.
     archive.table.free_seat(NORTH)
     archive.table.machines.seat_machine(NORTH, "Bo")
     archive.play(turns=1)
@@ -395,6 +429,7 @@ def test_commands_list_export_import_and_replay_games(
     archive.play(turns=2)
     here, elsewhere = (["--state-dir", str(tmp_path / name)] for name in ("", "elsewhere"))
     file = str(tmp_path / "game.json")
+    # The arguments of each command, its status, and words of its output.
     for arguments, status, words in (
         (["export", "1", "--text", *here], 0, '[Game "outbuffered"]'),
         (["export", "1", "-o", file, *here], 0, ""),

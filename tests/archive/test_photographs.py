@@ -49,6 +49,8 @@ def test_set_up_and_each_turn_are_photographed(rig: TableRig, tmp_path: Path) ->
     album, camera = PhotographAlbum(tmp_path / "photographs"), FakeCamera()
     photographer = photographer_of(rig, album, camera, [])
     photographer.step()
+
+    # The set-up is photographed once it is done.
     seat_both(rig)
     rig.table.new_game("outbuffered", {}, 1)
     photographer.step()
@@ -56,6 +58,8 @@ def test_set_up_and_each_turn_are_photographed(rig: TableRig, tmp_path: Path) ->
     rig.table.confirm("host", "1.0", 0)
     photographer.step()
     assert album.moments(1) == ("1.0",)
+
+    # A turn is photographed when hands have moved its pieces, not when orders are handed in.
     rig.table.hand_in(Seat.SOUTH, "1.1", "UII")
     photographer.step()
     assert camera.requests == 1, "one seat's order caused a photograph"
@@ -74,7 +78,8 @@ def test_photographs_wait_briefly_for_a_still_board(rig: TableRig, tmp_path: Pat
     album, camera = PhotographAlbum(tmp_path / "photographs"), FakeCamera()
     photographer = photographer_of(rig, album, camera, [])
     rig.begin()
-    # the board of the first turn is still after 5 s, that of the second only after 60 s
+    # The board lies still 5 s after the first turn, but only 60 s after the second one. By then
+    # hands may be at the next turn, so there is no photograph of the second.
     for wait_s, moments in ((5, ("1.1",)), (60, ("1.1",))):
         rig.hand_in_both("UII", "DII")
         photographer.step()
@@ -84,7 +89,7 @@ def test_photographs_wait_briefly_for_a_still_board(rig: TableRig, tmp_path: Pat
         rig.clock.advance(wait_s)
         camera.picture = JPEG
         photographer.step()
-        assert album.moments(1) == moments, "hands may be at the next turn after 60 s"
+        assert album.moments(1) == moments, "photographed too late or not at all"
 
 
 def test_titles_follow_the_turns_not_the_moments() -> None:
@@ -97,12 +102,14 @@ def test_titles_follow_the_turns_not_the_moments() -> None:
 
 
 def test_a_full_disk_is_reported_once(rig: TableRig, tmp_path: Path) -> None:
+    # A file where the folder should be makes every write fail, like a full disk.
     in_the_way = tmp_path / "photographs"
-    in_the_way.write_text("a file where the folder should be")
+    in_the_way.write_text("in the way")
     album, troubles = PhotographAlbum(in_the_way), list[str]()
     photographer = photographer_of(rig, album, FakeCamera(), troubles)
     rig.begin()
     for turn in range(3):
+        # Two photographs have failed, with one report. From now on there is room.
         if turn == 2:
             assert len(troubles) == 1
             assert troubles[0].startswith("Photographs of the turns cannot be kept (")
@@ -134,6 +141,7 @@ def test_a_half_written_file_is_no_photograph(
     assert [path.name for path in (tmp_path / "1").iterdir()] == ["1.0.jpg"]
 
 
+# Paths, parts of a moment, and a moment with a digit that is not ASCII.
 @pytest.mark.parametrize("moment", ["../../journal", "1.0/../../x", "1", "1.x", "", "１.0"])
 def test_no_moment_leads_out_of_the_folder(tmp_path: Path, moment: str) -> None:
     (tmp_path / "secret.jpg").write_bytes(JPEG)
@@ -162,6 +170,7 @@ def test_a_game_leaves_its_photographs_for_replay(tmp_path: Path) -> None:
         run_rounds(companion, clock)
         for seat in SEATS:
             table.hand_in(seat, table.view().moment, "UII", "aa")
+        # Hands carry out the three stages of the turn.
         for _ in range(3):
             simulation.world.set_up(table.view().board.target or {})
             run_rounds(companion, clock)
@@ -173,13 +182,15 @@ def test_a_game_leaves_its_photographs_for_replay(tmp_path: Path) -> None:
 
 
 def test_the_oldest_photographs_make_room(tmp_path: Path) -> None:
+    # Twenty photographs of 50 kB fill the limit of 1 MB. Of these 24, the oldest four go.
     for game, ticks in ((1, 6), (2, 6), (3, 12)):
         album = PhotographAlbum(tmp_path, limit_mb=1)  # as after a restart
         for tick in range(ticks):
             album.store(game, f"{game}.{tick}", bytes(50_000))
     assert [len(album.moments(game)) for game in (1, 2, 3)] == [2, 6, 12]
     assert album.moments(1) == ("1.4", "1.5"), "not the oldest were removed"
-    # a photograph that fills the limit alone is kept as the newest one
+
+    # A photograph that fills the limit alone is kept as the newest one.
     album = PhotographAlbum(tmp_path, limit_mb=1)
     album.store(3, "3.12", bytes(990_000))
     assert album.moments(3) == ("3.12",)
