@@ -55,6 +55,7 @@ def test_an_obsolete_message_is_left_out(tmp_path: Path) -> None:
     assert [message.singular for message in read_catalogue(path)] == ["", "No game is on yet"]
 
 
+# A language with the code `xx`, which calls itself Xisch and translates one sentence.
 TOY_CATALOGUE = r"""
 msgid ""
 msgstr ""
@@ -63,6 +64,7 @@ msgstr ""
 msgid "No game is on yet"
 msgstr "Xnix"
 """
+# Prints the setting of the language `xx`, and one page in English and in `xx`.
 SCRIPT = """
 import sys
 from pathlib import Path

@@ -24,11 +24,13 @@ def test_a_clone_shows_the_command_as_typed(
     typed = ".venv/bin/companion host-key"
     assert shell_command("host-key") == public_shell_command("host-key") == typed
     assert shell_command("host-key", "/a b") == ".venv/bin/companion host-key --state-dir '/a b'"
+
+    # Started by `python -m companion`. The page for strangers does not show the folder.
     monkeypatch.setattr(sys, "argv", ["/somewhere/companion/__main__.py", "play"])
     assert public_shell_command("host-key") == "companion host-key", "shows a folder"
     version_command = shell_command("--version")
     assert version_command == f"{sys.executable} -m companion --version"
-    # the shown command works
+    # The shown command works.
     assert subprocess.run(
         version_command, shell=True, capture_output=True, text=True, check=True
     ).stdout

@@ -58,6 +58,7 @@ def make_sparse_file(folder: Path) -> Path:
     return path
 
 
+# Everything that is not an ordinary file, or too large to be read.
 MAKERS: tuple[Callable[[Path], Path], ...] = (
     make_pipe,
     make_socket,
@@ -138,13 +139,17 @@ def test_ordinary_files_and_links_are_read(tmp_path: Path) -> None:
         read_file(file, 4)
     with pytest.raises(OSError, match="ordinary"):
         open_file(link, follow_link=False)
+    # A program that is started meanwhile does not get the open file.
     with open_file(file, follow_link=False) as handle:
         assert not os.get_inheritable(handle.fileno())
     assert expand_path("~") == Path.home()
 
 
-def test_only_video_devices_are_cameras(tmp_path: Path) -> None:
+def test_only_video_devices_are_cameras(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "video0").touch()
     assert not any(
         is_video_device(path) for path in (tmp_path / "video0", "/dev/zero", tmp_path / "none")
     )
+    # Where the system has given video devices the number of /dev/zero, that is one.
+    monkeypatch.setattr("companion.core.files.V4L2_MAJOR", 1)
+    assert is_video_device("/dev/zero")

@@ -1,6 +1,7 @@
 """Test that what comes from outside grows little when it is read.
 
-No message takes more than twenty times its size, in memory or in the sentences made of it.
+No message takes more than twenty times its size, in memory and in the sentences made of it. So
+nobody can fill the memory of a hub or a table by small messages.
 """
 
 from __future__ import annotations
@@ -45,11 +46,15 @@ BASE_BYTES = 300_000
 
 
 def measure_cost(read: Callable[[Any], object], content: Any) -> int:
-    """Return the peak memory in bytes of reading or refusing content, plus the length of text."""
+    """Return what reading or refusing a content costs.
+
+    That is the peak of memory in bytes, plus the length of the sentences that `read` returns, or of
+    the refusal in all languages.
+    """
     for language in set(LANGUAGES) - {"en"}:
         load_catalogue(language)
     with suppress(CompanionError):
-        read(content)  # caches are filled now
+        read(content)  # fills the caches, which are not measured
     gc.collect()
     tracemalloc.start()
     try:
@@ -115,7 +120,8 @@ def read_state(payload: bytes) -> str:
     )
 
 
-# By what is filled: how the message is read, an example, and the path of the changed value.
+# By what is filled with costly values: how the message is read, an example of a message, and the
+# path of the value that is replaced.
 MESSAGES: dict[str, tuple[Callable[[bytes], object], Any, tuple[str, ...]]] = {
     "what happened": (read_record, RECORD, ("view", "happened")),
     "options of a record": (read_record, RECORD, ("view", "options")),

@@ -115,9 +115,11 @@ def rig(tmp_path: Path, spanish: Path) -> Iterator[WebRig]:
 def test_sentences_are_english_and_remember_their_pattern(spanish: Path) -> None:
     sentence = say("{side!c} bounces and stays on {square}.", side=say("lime"), square="c3")
     assert sentence == "Lime bounces and stays on c3."
+    # It is also found as a key by its plain text.
     assert {sentence: 1}["Lime bounces and stays on c3."] == 1
     assert translate(sentence, "es") == "En c3 rebota y se queda lima."
     assert translate(sentence, "fr") == "Lime bounces and stays on c3."
+    # Plain text has no pattern, so it cannot be translated.
     assert translate("Lime bounces and stays on c3.", "es") == "Lime bounces and stays on c3."
     assert json.dumps(sentence) == '"Lime bounces and stays on c3."'
 
@@ -220,7 +222,7 @@ def _message_faults(message: Message) -> Iterator[str]:
         except ValueError as error:
             yield f"“{text}” cannot be filled ({error})"
             continue
-        # a form for few may lack the number, as the English singular does
+        # A form for one or for few may lack the number, as the English singular does.
         if names != _part_names(many or one) and not (
             many and text is not texts[-1] and names == _part_names(one)
         ):
@@ -285,12 +287,15 @@ def test_a_piece_has_the_article_of_its_language() -> None:
 
 
 def test_a_browser_gets_its_language(rig: WebRig) -> None:
+    # The browser asks for Dutch, which is not there, and then for Spanish.
     browser = rig.browser()
     spanish_first = {"Accept-Language": "nl;q=0.9, es-ES, en;q=0.5"}
     assert "No game is on yet" in page_text(browser, "/watch")
     page = browser.get("/watch", headers=spanish_first).get_data(as_text=True)
     assert '<html lang="es"' in page
     assert "Todavía no hay partida" in page
+
+    # A language that was chosen on the page comes before those of the browser.
     assert (
         browser.post("/language", data={"code": "en", "back": "/watch"}).headers["Location"]
         == "/watch"
@@ -328,6 +333,7 @@ def test_choosing_a_language_stays_on_the_site(back: str, location: str, rig: We
 def test_a_stream_keeps_its_language(rig: WebRig) -> None:
     browser, english = rig.browser(), rig.browser()
     with browser.get("/live/table", headers={"Accept-Language": "es"}, buffered=False) as stream:
+        # The first chunk only opens the stream.
         chunks = iter(stream.response)
         next(chunks)
         assert "Escanea el código de tu lado" in next(chunks).decode()
@@ -366,6 +372,8 @@ def test_scripts_get_only_their_own_sentences(rig: WebRig, spanish: Path) -> Non
     assert [
         browser.get(f"/static/x/words.{code}.js").status_code for code in ("en", "xx", "es.js")
     ] == [200, 404, 404]
+
+    # A page that was loaded before a change of the translations loads the scripts again.
     version_before = static_version()
     spanish.write_text(SPANISH_CATALOGUE.replace("Primero", "Antes"), encoding="utf-8")
     assert static_version() != version_before

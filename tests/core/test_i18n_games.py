@@ -75,7 +75,7 @@ TEXT_FIELDS: Mapping[type, tuple[str, ...]] = {
     Tally: ("total", "worth"),
     Unit: ("note",),
 }
-# Texts that are not an action in at least one game.
+# Texts that at least one game does not accept as an action, to get all sentences of its parser.
 NO_ACTIONS = [
     "",
     *[
@@ -148,8 +148,8 @@ class TextCollector:
         decoded = sentence_from_json(json.loads(json.dumps(sentence_to_json(text))))
         if translate(decoded, "es") != words:
             self.untranslated[text] = f"{where} (as JSON)"
-        for each in typed_parts(text):
-            words = words.replace(each, " ")
+        for typed in typed_parts(text):
+            words = words.replace(typed, " ")
         if untranslated_words(NOTATION.sub(" ", words)):
             self.untranslated[text] = where
 
@@ -160,8 +160,8 @@ class TextCollector:
         if isinstance(thing, Mapping):
             thing = tuple(thing.values())
         if isinstance(thing, tuple | list):
-            for each in thing:
-                self.check_all(where, each)
+            for item in thing:
+                self.check_all(where, item)
             return
         shown = TEXT_FIELDS.get(type(thing), ())
         for name in shown:
@@ -172,13 +172,13 @@ class TextCollector:
                     self.check_all(where, getattr(thing, other_field.name))
 
     def check_texts(self, where: str, value: object) -> None:
-        """Check a text or several."""
+        """Check a text, or all texts in a sequence or a mapping."""
         if isinstance(value, Mapping):
-            several = [*value.values(), *(key for key in value if not isinstance(key, Seat))]
+            texts = [*value.values(), *(key for key in value if not isinstance(key, Seat))]
         else:
-            several = [*value] if isinstance(value, tuple | list) else [value]
-        for each in several:
-            self.check(where, each)
+            texts = [*value] if isinstance(value, tuple | list) else [value]
+        for text in texts:
+            self.check(where, text)
 
 
 def typed_parts(text: object) -> Iterator[str]:
@@ -200,9 +200,9 @@ def assert_all_translated(texts: TextCollector) -> None:
 
 
 def option_sets(game: Game[Any, Any]) -> list[dict[str, Any]]:
-    """Return sets of options for a game: none, each other choice, and the presets.
+    """Return sets of options for a game: none, each choice that is not the default, the presets.
 
-    Of numbers, one other choice is enough.
+    For an option that is a number, one choice is enough.
     """
     others = []
     for row in game.option_rows:
@@ -244,7 +244,10 @@ def check_step(texts: TextCollector, step: Step[Any]) -> None:
 def check_refusals(
     texts: TextCollector, game: Game[Any, Any], state: Any, actions: list[Any], rng: Random
 ) -> None:
-    """Check the refusals of actions from other positions, of the wrong seat, and altered ones."""
+    """Check the sentences by which a position refuses actions.
+
+    These are earlier `actions` of the game, by either seat, and altered ones.
+    """
     due = game.to_act(state)
     for seat in SEATS:
         written = [

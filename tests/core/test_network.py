@@ -69,6 +69,7 @@ def test_the_lobby_shows_the_wifi_to_scan(rig: WebRig) -> None:
 
 
 def test_the_console_shows_codes_only_to_people() -> None:
+    """A terminal shows the owner key and codes to scan. Plain text, as in a log, has neither."""
     urls = ("http://192.0.2.7:8080/", "http://table.local:8080/")
     wifi = Wifi("Table", "secret123")
     companion = SimpleNamespace(
@@ -99,15 +100,20 @@ def seal_at_south(rig: WebRig) -> tuple[str, str]:
 
 
 def test_changing_phone_and_pad_keeps_sealed_orders(rig: WebRig) -> None:
+    # Mara seals an order on her phone.
     phone = rig.sit("south", "Mara")
     rig.sit("north")
     moment, receipt = seal_at_south(rig)
+
+    # She goes on at the pad. Nobody can see the order there, not even on her phone.
     assert phone.post("/api/seat/south/by-pad", json={}).status_code == 200
     shown = rig.table.view().seats[Seat.SOUTH]
     assert (shown.door, shown.name, shown.receipt) == ("pad", "Mara", receipt)
     page = page_text(phone, "/seat/south")
     assert "You are playing at the pad" in page
     assert "UUS" not in page
+
+    # Back on her phone, she sees the order again.
     assert phone.post("/api/seat/south/by-phone", json={}).status_code == 200
     assert phone.post("/api/seat/south/mine", json={}).get_json()["action"] == "UUS"
     assert rig.table.view().moment == moment
@@ -136,20 +142,27 @@ def hold_back(rig: WebRig) -> None:
 
 
 def test_holding_back_opens_a_seat_to_phones(rig: WebRig) -> None:
+    # Somebody plays South at the pad, and has entered the beginning of an order.
     press(rig, PadKey.READY)
     north = rig.sit("north")
     rig.start_game()
     press(rig, PadKey.UP)
+
+    # A phone cannot take the seat, and learns how it can be opened.
     phone = rig.browser()
     page = page_text(phone, "/join/south")
     assert "Hold its Back key for two seconds" in page
     refused = phone.post("/join/south/move")
     assert refused.status_code == 409
     assert "This seat is not open" in unescape(refused.get_data(as_text=True))
+
+    # Once Back is held, every screen says that the seat is open.
     hold_back(rig)
     sentence = "South’s seat is open for half a minute"
     for browser, path in ((rig.browser(), "/"), (north, "/seat/north"), (phone, "/watch")):
         assert sentence in page_text(browser, path)
+
+    # The first phone gets it, without the entered orders. A second one is refused.
     assert phone.post("/join/south/move").location == "/seat/south"
     shown = rig.table.view().seats[Seat.SOUTH]
     assert (shown.door, shown.entered_count) == ("phone", 0)

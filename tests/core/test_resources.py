@@ -41,7 +41,7 @@ def test_memory_is_given_back_twice_a_minute(
             for _ in range(7):
                 rig.clock.advance(10)
                 housekeeper.trim_memory_if_due()
-            # in the 70 s that follow, during a game
+            # twice in the 70 s that follow, during a game
             assert trimmed_phases == ["orders", "orders"]
 
 

@@ -23,6 +23,7 @@ from companion.core.kit import Seat
 from companion.maintenance.housekeeping import QUIET_S, Housekeeping
 from companion.storage.disk_space import DiskLevel, DiskSpace
 from companion.storage.journal import Journal
+from companion.table.records import SEATS_GAME
 
 # ---- a full disk ---------------------------------------------------------------------------------
 
@@ -39,6 +40,8 @@ def test_a_full_disk_refuses_inputs_until_freed(tmp_path: Path) -> None:
         seat_both(rig)
         rig.begin()
         journal = journal_of(rig.table)
+
+        # The disk is full. What is shown is still what is stored.
         simulate_full_disk(journal)
         refusal = r"could not be saved \(database or disk is full\): nothing has changed\. Free"
         with pytest.raises(JournalError, match=refusal):
@@ -47,6 +50,8 @@ def test_a_full_disk_refuses_inputs_until_freed(tmp_path: Path) -> None:
         assert "disk is full" in view.devices.notices[0]
         stored = journal.restore()
         assert bool(stored.sealed) == (view.own.sealed is not None), "shown but not stored"
+
+        # Once there is room again, inputs are accepted and the notice goes.
         database_of(journal).execute("PRAGMA max_page_count=1000000")
         if view.own.sealed:
             rig.table.take_back(Seat.SOUTH, view.moment)
@@ -59,7 +64,8 @@ def test_a_filling_disk_stops_photographs_first(tmp_path: Path) -> None:
     space = DiskSpace(tmp_path, count_free=lambda _: free_bytes)
     space.measure()
     assert space.warning == ""
-    # each level ends a little above where it begins, so that it does not change with every file
+    # Photographs stop below 64 MB, and games below 24 MB. Each level ends a quarter above its limit
+    # (80 MB and 30 MB), so that it does not change with every file.
     for megabytes, level, has_room, may_begin in (
         (63, DiskLevel.SHORT, False, True),
         (70, DiskLevel.SHORT, False, True),
@@ -81,6 +87,7 @@ def test_a_full_disk_is_reported_and_stops_games(tmp_path: Path) -> None:
         album,
         _,
     ):
+        # With 5 MB left, the running game can be finished, without photographs.
         rig.begin()
         free_bytes = 5_000_000
         housekeeper.run_round()
@@ -90,6 +97,8 @@ def test_a_full_disk_is_reported_and_stops_games(tmp_path: Path) -> None:
         rig.finish_stages()
         with pytest.raises(OSError, match="No space left"):
             album.store(1, "1.1", b"picture")
+
+        # No other game can begin until there is room again.
         rig.table.resign(Seat.SOUTH)
         for begin in (rig.table.rematch, lambda: rig.table.begin_for_owner("arena", {})):
             with pytest.raises(JournalError, match="The disk is full: no game can start"):
@@ -116,12 +125,14 @@ def test_a_full_disk_slows_repeated_writes(tmp_path: Path, monkeypatch: pytest.M
         with monkeypatch.context() as patch:
             patch.setattr(Journal, "append", refuse)
             versions = {rig.table.version}
-            # for 10 s, in which two turns of 5 s should end
+            # For 10 s the disk refuses every write. In this time two turns of 5 s should end. After
+            # a refusal, the table waits for 2 s before it tries again.
             for _ in range(100):
                 rig.wait(0.1)
                 versions.add(rig.table.version)
             assert attempts <= 4
             assert len(versions) <= 2, "pages are drawn again though nothing has changed"
+        # Then both turns end, and the third one begins.
         for _ in range(3):
             rig.wait(1)
         assert rig.view.turn.number == 3
@@ -174,10 +185,13 @@ def play_games(rig: TableRig, album: PhotographAlbum, games: int, apart_s: float
 
 def test_old_games_are_removed_while_nobody_plays(tmp_path: Path) -> None:
     with open_housekeeping(tmp_path, keep="games", games=2) as (rig, housekeeper, album, history):
+        # The settings keep 2 games. There are 25, and an imported one.
         play_games(rig, album, 25)
         journal = journal_of(rig.table)
         number = history.import_game(msgspec.json.encode(random_game("arena", 1, 2)))
         pages_before = database_of(journal).execute("PRAGMA page_count").fetchone()[0]
+
+        # Nothing is removed soon after somebody has played, or while a game is on.
         housekeeper.run_round()
         assert len(journal.games()) == 25, "removed soon after somebody played"
         rig.begin()
@@ -185,6 +199,8 @@ def test_old_games_are_removed_while_nobody_plays(tmp_path: Path) -> None:
             housekeeper.run_round()
             rig.wait(QUIET_S + 1)
         assert len(journal.games()) == 26, "removed while a game was on"
+
+        # After a quiet time, one round removes one game. Game 26 is the imported one, which stays.
         rig.table.abandon()
         housekeeper.run_round()
         rig.wait(QUIET_S + 1)
@@ -193,7 +209,7 @@ def test_old_games_are_removed_while_nobody_plays(tmp_path: Path) -> None:
         assert journal.games() == [25, 27]
         assert album.games() == (25,)
         assert [line.number for line in history.lines()] == [27, number, 25]
-        assert all(journal.is_game_intact(game) for game in (0, 25, 27))
+        assert all(journal.is_game_intact(game) for game in (SEATS_GAME, 25, 27))
         pages = database_of(journal).execute("PRAGMA page_count").fetchone()[0]
         assert pages < pages_before, "the file has not shrunk"
 
@@ -212,7 +228,8 @@ def test_games_are_removed_by_reliable_dates(tmp_path: Path) -> None:
         play_games(rig, album, 5, apart_s=day_s)
         housekeeper.run_round()
         rig.wait(QUIET_S + 1)
-        # no date of this machine makes the games old: first 1970, then an unreliable 2033
+
+        # A clock that says 1970, or one that says 2033 but is not reliable, makes no game old.
         rig.clock.set_wall(1000.0)
         for _ in range(5):
             housekeeper.run_round()
@@ -222,8 +239,10 @@ def test_games_are_removed_by_reliable_dates(tmp_path: Path) -> None:
             housekeeper.run_round()
         has_reliable_date = True
         assert journal_of(rig.table).games() == [1, 2, 3, 4, 5]
+
+        # With the right date, the settings keep the games of three days.
         rig.clock.set_wall(1_700_000_000.0 + rig.clock.monotonic_s())
         for _ in range(5):
             housekeeper.run_round()
-        # the third game began three days and a minute ago
+        # The third game began three days and a minute ago.
         assert journal_of(rig.table).games() == [4, 5]

@@ -10,7 +10,7 @@ from table_tools import open_table_rig
 from companion.core.clock import FakeClock
 from companion.core.kit import Seat
 from companion.storage.journal import Journal
-from companion.table.records import AnyRecord
+from companion.table.records import SEATS_GAME, AnyRecord
 
 
 def append_records(folder: Path, game: int, *records: str) -> None:
@@ -21,8 +21,11 @@ def append_records(folder: Path, game: int, *records: str) -> None:
 
 
 def test_a_remote_phones_seat_becomes_a_phones(tmp_path: Path) -> None:
+    # An earlier version had the door "far" for a phone that came through a hub.
     append_records(
-        tmp_path, 0, '{"is":"take_seat","seat":"north","name":"Ines","nonce":"n","door":"far"}'
+        tmp_path,
+        SEATS_GAME,
+        '{"is":"take_seat","seat":"north","name":"Ines","nonce":"n","door":"far"}',
     )
     with open_table_rig(tmp_path) as rig:
         seat = rig.view.seats[Seat.NORTH]
@@ -38,6 +41,7 @@ def test_a_clock_paused_by_a_lost_connection_resumes(tmp_path: Path) -> None:
         rig.table.new_game("binmat", {"way": "referee"})
         rig.table.resume("south")
         now_s = rig.clock.monotonic_s()
+    # In an earlier version, "line" meant that a remote phone could not be reached.
     append_records(tmp_path, 1, f'{{"is":"pause","by":"line","now_s":{now_s}}}')
     with open_table_rig(tmp_path, FakeClock()) as rig:
         assert rig.view.time.clock

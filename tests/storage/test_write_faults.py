@@ -15,17 +15,12 @@ from table_tools import open_table_rig, seat_both
 from companion.core.errors import JournalError
 from companion.core.kit import Seat
 from companion.storage.journal import Journal
-from companion.table.records import FreeSeat
+from companion.table.records import SEATS_GAME, FreeSeat
 
 RECORD = FreeSeat(Seat.SOUTH)
 
 
-def sqlite_error(code: int) -> sqlite3.OperationalError:
-    error = sqlite3.OperationalError("disk I/O error")
-    error.sqlite_errorcode = code
-    return error
-
-
+# An error of SQLite, whether the file's folder is writable, and words of the advice.
 @pytest.mark.parametrize(
     ("code", "may_write", "advice"),
     [
@@ -38,15 +33,18 @@ def test_a_refused_write_says_what_to_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int, may_write: bool, advice: str
 ) -> None:
     def refuse(_: sqlite3.Connection) -> None:
-        raise sqlite_error(code)
+        error = sqlite3.OperationalError("disk I/O error")
+        error.sqlite_errorcode = code
+        raise error
 
     with Journal(tmp_path / "journal.sqlite") as journal:
         with monkeypatch.context() as patch:
             patch.setattr(os, "access", lambda *_: may_write)
             with pytest.raises(JournalError, match=advice):
                 journal.database.write(refuse)
+        # The next write succeeds.
         assert journal.database.is_failing
-        journal.append(0, [RECORD], 1.0)
+        journal.append(SEATS_GAME, [RECORD], at=1.0)
         assert not journal.database.is_failing
 
 
@@ -65,6 +63,7 @@ def replace_by_copy(path: Path) -> None:
 
 @pytest.mark.parametrize("change", [remove_file, remove_log, replace_by_copy])
 def test_a_removed_file_takes_no_input(tmp_path: Path, change: Callable[[Path], None]) -> None:
+    """SQLite would go on writing to a file that has no name any more, and all would be lost."""
     with open_table_rig(tmp_path) as rig:
         seat_both(rig)
         rig.begin()
@@ -72,5 +71,7 @@ def test_a_removed_file_takes_no_input(tmp_path: Path, change: Callable[[Path], 
         for _ in range(2):
             with pytest.raises(JournalError, match=r"was removed or replaced.*Put the file back"):
                 rig.hand_in(Seat.SOUTH, "UUS")
-        assert rig.table.view(Seat.SOUTH).own.sealed is None, "an order is shown that is not stored"
+        assert rig.table.view(Seat.SOUTH).own.sealed is None, (
+            "an order is shown as sealed that is not stored"
+        )
         assert "was removed or replaced" in rig.view.devices.notices[0]

@@ -14,7 +14,10 @@ from companion.table.table_view import ClockView
 
 
 def play_first_turn(rig: TableRig) -> tuple[Seat, str]:
-    """Play the first turn of BINMAT. Return the seat that took it, and the next moment."""
+    """Play the first turn of BINMAT. Return the seat that took it, and the next moment.
+
+    In the notation of BINMAT, `.` ends a turn.
+    """
     rig.table.new_game("binmat", {"way": "referee"}, seed=1)
     rig.table.resume("host")
     (active,) = (seat for seat, state in rig.view.seats.items() if state.is_awaited)
@@ -66,7 +69,10 @@ def test_either_side_ends_an_offered_draw(rig: TableRig, by: Seat) -> None:
 
 
 def test_the_clock_stops_after_four_unused_turns(rig: TableRig) -> None:
-    """Let four turns run out, two of each side, and four more once the clock is resumed."""
+    """Nobody is playing if two turns of each side run out one after the other.
+
+    The clock is resumed once. After four more such turns it stops again.
+    """
     rig.table.new_game("binmat", {"way": "referee"}, seed=1)
     for _ in range(2):
         rig.table.resume("host")
@@ -77,6 +83,7 @@ def test_the_clock_stops_after_four_unused_turns(rig: TableRig) -> None:
 
 
 def test_chess_clocks_stop_while_an_answer_is_due(rig: TableRig) -> None:
+    # Black wants White's move back. The clock stands still, and the screens show what is asked.
     play_first_move(rig)
     rig.table.request_undo(Seat.NORTH, rig.view.moment)
     assert clock_view(rig).due_s is None
@@ -86,6 +93,8 @@ def test_chess_clocks_stop_while_an_answer_is_due(rig: TableRig) -> None:
     ]
     assert view.sign.text == "Black wants the last move back"
     assert rig.table.view(Seat.NORTH).sign.text == "Waiting for white"
+
+    # White has to answer before it plays on. Its no starts the clock again.
     with pytest.raises(CompanionError, match="answer first"):
         rig.hand_in(Seat.SOUTH, ".")
     rig.table.decline(Seat.SOUTH)
@@ -93,7 +102,7 @@ def test_chess_clocks_stop_while_an_answer_is_due(rig: TableRig) -> None:
 
 
 def test_an_undo_on_the_table_screen_asks_too(rig: TableRig) -> None:
-    """Undo a turn there, which asks on behalf of the side that has not taken it."""
+    """An undo on the table screen counts as a request of the side that has not taken the turn."""
     active, moment = play_first_turn(rig)
     rig.table.undo(moment)
     assert rig.view.match.undo_requester is active.other

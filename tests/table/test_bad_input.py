@@ -58,7 +58,7 @@ CASES: dict[str, tuple[str, bytes | None, dict[str, str], int, str]] = {
 
 @pytest.fixture(scope="module")
 def web_rig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebRig]:
-    """A game in its first turn: South has sealed an order."""
+    """A game of Outbuffered in its first turn, in which South has sealed `SECRET`."""
     with open_web_rig(tmp_path_factory.mktemp("place")) as opened:
         opened.table.take_seat(Seat.SOUTH, "Mara")
         opened.table.hand_in(Seat.SOUTH, opened.start_game(), SECRET, SALT)
@@ -76,6 +76,8 @@ def test_a_wrong_request_is_refused_with_a_reason(
 ) -> None:
     path, body, headers, status, words = CASES[name]
     view_before = replace(web_rig.table.view(Seat.SOUTH), version=0)
+
+    # The answer has its status and a reason, and nothing of what South has sealed.
     method = "GET" if body is None else "POST"
     answer = north.open(path, method=method, data=body, headers=headers)
     text = answer.get_data(as_text=True)
@@ -84,9 +86,12 @@ def test_a_wrong_request_is_refused_with_a_reason(
     assert text
     for forbidden in ("Traceback", SECRET, SALT):
         assert forbidden not in text + str(answer.headers)
+
+    # Nothing has changed at the table.
     assert replace(web_rig.table.view(Seat.SOUTH), version=0) == view_before
 
 
+# Too long, with a control character, with a line break, and with one that turns text round.
 @pytest.mark.parametrize("name", ["x" * 25, "Ann\x07", "one\ntwo", "\u202eAnn"])
 def test_a_name_that_cannot_be_shown_is_refused(rig: TableRig, name: str) -> None:
     rig.table.free_seat(Seat.SOUTH)

@@ -86,15 +86,18 @@ def test_hand_moves_follow_stacks() -> None:
         HandMove(("lime flag", "purple robot"), square("b3"), square("b2")),
         HandMove(("lime robot",), square("c4"), square("c3")),
     }
+    # The camera sees that the first move is done, and the second one is not.
     seen = reading(b2="purple robot", c4="lime robot")
     done = {move.faces[-1]: move.is_done for move in hand_moves(KIT, before, after, seen)}
     assert done == {"purple robot": True, "lime robot": False}
+
+    # Neither a flag that stays behind nor a hand over the squares proves a move.
     left_behind = reading(b2="purple robot", b3="lime flag", c3="lime robot")
     assert not hand_moves(KIT, before, after, left_behind)[0].is_done, (
         "the move is done although its flag was left behind"
     )
     covered = reading("b3 c4", b2="purple robot", c3="lime robot")
-    # A hand hides the squares that the pieces left, so that they may still be there.
+    # A hand hides the squares that the pieces have left, so they may still be there.
     assert not any(move.is_done for move in hand_moves(KIT, before, after, covered))
 
 
@@ -122,6 +125,7 @@ def test_wrong_pieces_are_named_with_their_square(
 
 
 def test_unfinished_moves_are_no_problems() -> None:
+    # Both robots have to go one square ahead.
     after = layout(a2="purple robot", b1="purple flag", c3="lime robot", b4="lime flag")
     lifted = {"b1": "purple flag", "b4": "lime flag"}
     assert find_problems(KIT, START, after, reading(**START_FACES)) == (), (
@@ -134,6 +138,9 @@ def test_unfinished_moves_are_no_problems() -> None:
         find_problems(KIT, START, after, reading(**lifted, a2="purple robot", c4="lime robot"))
         == ()
     )
+
+    # A robot on a square where no robot belongs is a problem. So are two robots in each other's
+    # place.
     wrong = find_problems(KIT, START, after, reading(**lifted, b2="purple robot", c4="lime robot"))
     assert [problem.text for problem in wrong] == [
         "Purple robot expected on a2, seen on b2: move it to a2."
@@ -148,6 +155,8 @@ def test_unfinished_moves_are_no_problems() -> None:
     }
 
 
+# The stack on b3 from the bottom to the top, what the camera sees, and whether that is accepted. It
+# is not if the robot is also seen elsewhere, or if the robot is the other side's.
 @pytest.mark.parametrize(
     ("faces", "seen", "is_accepted"),
     [
@@ -178,6 +187,7 @@ def test_a_misplaced_lower_piece_names_its_square() -> None:
 
 
 def test_actions_that_lead_to_the_board_are_found() -> None:
+    # Each action of the toy game, with the board that it leads to.
     toy = Toy()
     state = toy.setup(toy.options({}), Random(0))
     outcomes = []
@@ -190,5 +200,6 @@ def test_actions_that_lead_to_the_board_are_found() -> None:
     assert match_actions(outcomes, board, before) == ([2], [])
     impossible = reading(a5="white counter", b1="black counter")
     assert match_actions(outcomes, impossible, before) == ([], [])
-    ambiguous = [*outcomes, (1, outcomes[1][1])]  # the same outcome by the action 1, too
+    # If the action 1 led to the same board, both actions would be found.
+    ambiguous = [*outcomes, (1, outcomes[1][1])]
     assert match_actions(ambiguous, board, before) == ([2, 1], [])

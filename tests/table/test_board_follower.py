@@ -66,16 +66,21 @@ def left_s(rig: TableRig, seat: Seat) -> float:
 
 
 def test_moves_of_both_sides_in_one_reading_count(rig: TableRig) -> None:
+    # The machine moves White's scout. Hands have to carry out that move.
     begin(rig)
     rig.table.free_seat(SOUTH)
     rig.table.machines.seat_machine(SOUTH, "Pip")
     board = expected_layout(rig)
-    rig.hand_in(SOUTH, "c1-c2")  # as the machine player does
+    rig.hand_in(SOUTH, "c1-c2")
     assert rig.view.phase is Phase.STAGES
     rig.signals.clear()
+
+    # They do so, and make Black's move at once, although the machine has not ended its turn yet.
     see(rig, with_changes(board, c1=None, c2=WHITE, c10=None, c9=BLACK))
     view = rig.view
     assert (view.phase, view.board.problems, view.board.broken_rule) == (Phase.ORDERS, (), None)
+
+    # The machine ends its turn, and Black's move counts without another reading.
     rig.hand_in(SOUTH, ".")
     rig.wait(0.2)
     view = rig.view
@@ -98,23 +103,29 @@ def test_a_wrong_move_is_explained_by_its_rule(rig: TableRig) -> None:
     assert (str(view.board.problems[0].square), str(view.board.problems[0].home)) == ("c3", "c1")
     assert view.sign.small == view.board.broken_rule.message
     assert Cue.BOARD_WRONG in [signal.cue for signal in rig.signals]
+
+    # The scout is put back.
     see(rig, board)
     assert rig.view.board.broken_rule is None
     assert rig.view.board.problems == ()
 
 
 def test_a_lifted_scout_is_no_problem(rig: TableRig) -> None:
+    # White is on turn, so its scout may be in its player's hand.
     begin(rig)
     moment = rig.view.moment
     see(rig, with_changes(expected_layout(rig), c1=None))
     view = rig.view
     assert (view.moment, view.board.problems, view.board.broken_rule) == (moment, (), None)
     assert Cue.BOARD_WRONG not in [signal.cue for signal in rig.signals]
+
+    # A scout of Black must not be lifted now.
     see(rig, with_changes(expected_layout(rig), c10=None))
     assert rig.view.board.problems[0].text == "Black scout is missing on c10: put it there."
 
 
 def test_a_missing_piece_stays_missing_under_a_hand(rig: TableRig) -> None:
+    # A piece is missing. A hand over its square does not bring it back.
     begin(rig)
     complete = expected_layout(rig)
     see(rig, with_changes(complete, e10=None))
@@ -123,6 +134,8 @@ def test_a_missing_piece_stays_missing_under_a_hand(rig: TableRig) -> None:
     assert sign.text == "Put the black scout on e10"
     assert sign.small.startswith("The camera cannot see e9, e10: take away your hand")
     assert not live_of(rig.table).shows_layout(complete), "a hidden square counts as seen"
+
+    # Once the piece has been seen again, a hand over it is no problem.
     see(rig, complete)
     assert rig.view.board.problems == ()
     see(rig, with_changes(complete, e10=None), hidden="e10 e9")
@@ -132,12 +145,15 @@ def test_a_missing_piece_stays_missing_under_a_hand(rig: TableRig) -> None:
 
 def test_markers_tell_scouts_of_one_side_apart(rig: TableRig) -> None:
     """Put the scout from c1 on the one on d1, so that d1 shows another marker than before."""
+    # The scout is lifted. The one on d1 still shows its own marker.
     begin(rig)
     board = expected_layout(rig)
     see_markers(rig, board, {"c1": 30, "d1": 31})
     moment = rig.view.moment
     see_markers(rig, with_changes(board, c1=None), {"d1": 31})
     assert rig.view.moment == moment, "a lifted scout counts as moved"
+
+    # Now d1 shows the marker of the scout that was on c1.
     see_markers(rig, with_changes(board, c1=None), {"d1": 30})
     assert rig.view.match.log[-1] == "1. White dashes c1 to d1."
     assert expected_layout(rig)[Square.parse("d1")] == ("white scout", "white scout")
@@ -148,6 +164,7 @@ def test_markers_tell_scouts_of_one_side_apart(rig: TableRig) -> None:
 def test_markers_stay_known_while_the_camera_fails(rig: TableRig) -> None:
     begin(rig)
     see_markers(rig, expected_layout(rig), {"c1": 30, "d1": 31})
+    # Without the camera, people play on by taps until it is White's turn again.
     rig.table.set_camera_status(CameraStatus(CameraState.TROUBLE))
     play(rig, "g1-g2", ".", "g10-g9", "f10-f9", ".")
     see_markers(rig, with_changes(expected_layout(rig), c1=None), {"d1": 30})
@@ -212,24 +229,30 @@ def play(rig: TableRig, *actions: str) -> None:
 
 
 def test_an_early_press_counts_from_its_own_time(rig: TableRig) -> None:
+    # South presses the clock after 32 of its 600 s, while a hand is still at the board. With the
+    # increment of 5 s, 573 s are left.
     begin(rig, increment=5)
     board = with_changes(expected_layout(rig), c1=None, c2=WHITE)
     see(rig, expected_layout(rig), quiet=False, after_s=30)
     rig.clock.advance(2)
-    # 32 s of South's 600 s are used. The increment of 5 s makes it 573.
     rig.press(SOUTH, "ready")
     assert rig.view.sign.text == "Take your hands off the board"
+
+    # A second later the camera has read the move.
     see(rig, board, quiet=False, after_s=0.5)
     see(rig, board, after_s=0.5)
     assert rig.view.sign.seats == {NORTH}
     assert left_s(rig, SOUTH) == 573, "reading the board was charged to South"
     assert left_s(rig, NORTH) == 600
+
+    # Since then North's clock runs.
     rig.wait(7)
     assert (left_s(rig, SOUTH), left_s(rig, NORTH)) == (573, 593)
     assert Cue.KEY_REFUSED not in [signal.cue for signal in rig.signals]
 
 
 def test_a_repeated_early_press_counts_once(rig: TableRig) -> None:
+    # South presses twice while the board is not quiet, 30 s and 31 s after the start.
     begin(rig)
     first, salt = rig.view.moment, "5" * 32
     board = with_changes(expected_layout(rig), c1=None, c2=WHITE)
@@ -240,6 +263,8 @@ def test_a_repeated_early_press_counts_once(rig: TableRig) -> None:
     see(rig, board, after_s=0.5)
     assert rig.view.sign.seats == {NORTH}
     assert left_s(rig, SOUTH) == 570, "the second press counts, not the first"
+
+    # Repeated presses change nothing, whichever moment they name. Another action is too late.
     turn = session_of(rig.table).turns[-1]
     assert rig.table.hand_in(SOUTH, first, ".", salt) == ""
     assert rig.table.hand_in(SOUTH, turn.moment, ".", salt) == turn.sealed[SOUTH].receipt
@@ -254,6 +279,7 @@ def test_a_press_without_a_move_is_refused(rig: TableRig, is_board_read: bool) -
     begin(rig)
     see(rig, expected_layout(rig), quiet=False)
     rig.press(SOUTH, "ready")
+    # Either the camera sees that nothing was moved, or it sees no quiet board for 3 s.
     if is_board_read:
         see(rig, expected_layout(rig))
     else:
@@ -280,6 +306,7 @@ def test_alarms_sound_in_the_last_half_minute(rig: TableRig) -> None:
     rig.table.connect(TableListener(on_alarms=schedules.append))
     start_s = rig.clock.monotonic_s()
     alarms = [(round(alarm.at_s - start_s), alarm.signal.cue) for alarm in schedules[-1]]
+    # One for half a minute, one for each of the last ten seconds, and one for the end.
     last_seconds = [(170 + second, Cue.CLOCK_LAST) for second in range(10)]
     assert alarms == [(150, Cue.CLOCK_LOW), *last_seconds, (180, Cue.TIME_OUT)]
     see(rig, with_changes(expected_layout(rig), c1=None, c2=WHITE), after_s=160)
@@ -287,6 +314,7 @@ def test_alarms_sound_in_the_last_half_minute(rig: TableRig) -> None:
 
 
 def test_taking_back_restores_turn_board_and_time(rig: TableRig) -> None:
+    # White moves after 20 s, and takes the move back 40 s later.
     begin_placed(rig, "c1 d1 e1 f1 g1 / c10 d10 e10 f10 g10")
     rig.clock.advance(20)
     play(rig, "c1-c2")
@@ -297,6 +325,8 @@ def test_taking_back_restores_turn_board_and_time(rig: TableRig) -> None:
     view = rig.view
     assert view.phase is Phase.SETUP
     assert view.turn.instructions[0].text == "White: scout back to c1"
+
+    # Of its 600 s only the first 20 are used, however long it takes to put the scout back.
     rig.wait(30)
     rig.confirm()
     assert left_s(rig, SOUTH) == 580, "putting the scout back was charged"
@@ -312,6 +342,7 @@ def begin_placed(rig: TableRig, start: str) -> None:
 
 
 def test_a_scout_that_crosses_is_turned_over_first(rig: TableRig) -> None:
+    # A white scout reaches the last rank. It has to be turned over before the turn goes on.
     begin_placed(rig, "c9 e1 f1 g1 h1 / c10 d10 e10 f10 g10")
     see(rig, expected_layout(rig))
     arrived = with_changes(expected_layout(rig), c9=None, b10=WHITE)
@@ -323,12 +354,15 @@ def test_a_scout_that_crosses_is_turned_over_first(rig: TableRig) -> None:
     assert view.board.problems == ()
     see(rig, with_changes(expected_layout(rig), b10=("white scout with intel",)))
     assert rig.view.phase is Phase.ORDERS
+
+    # If it is turned back afterwards, that is a problem.
     see(rig, with_changes(expected_layout(rig), b10=WHITE))
     (problem,) = rig.view.board.problems
     assert problem.text == "White scout with intel expected on b10: turn the piece over."
 
 
 def test_a_vanished_robot_counts_after_a_hand(rig: TableRig) -> None:
+    # On a small board of Outbuffered, South's robot goes to the square of its own flag, a2.
     rig.begin(board=".N\nsn\nS.")
     rig.hand_in_both("UII", "III")
     target = rig.view.board.target
@@ -336,6 +370,8 @@ def test_a_vanished_robot_counts_after_a_hand(rig: TableRig) -> None:
     without_robot = with_changes(target, a2=("purple flag",))
     rig.show_reading(without_robot)
     assert rig.view.turn.stage == 0, "a robot that may be in a hand counts as put down"
+
+    # After a hand was over a2, the flag may lie on the robot.
     rig.show_reading(without_robot, unknown="a2")
     rig.show_reading(without_robot)
     assert rig.view.turn.stage == 1

@@ -23,11 +23,6 @@ STRANGER = {"REMOTE_ADDR": "192.0.2.9"}
 
 
 @pytest.fixture
-def clock() -> FakeClock:
-    return FakeClock()
-
-
-@pytest.fixture
 def bell() -> StaffBell:
     """A bell to which somebody listens."""
     bell = StaffBell()
@@ -36,6 +31,7 @@ def bell() -> StaffBell:
 
 
 def test_a_call_is_not_repeated_at_once(bell: StaffBell) -> None:
+    # North calls. A second call changes nothing until the first one is over.
     bell.ring("north")
     assert (bell.call, bell.caller, bell.sentence()) == (
         Call.CALLED,
@@ -44,6 +40,8 @@ def test_a_call_is_not_repeated_at_once(bell: StaffBell) -> None:
     )
     bell.ring("south")
     assert (bell.caller, bell.number) == ("north", 1)
+
+    # Somebody answers, and the call is ended. Then there is nothing to answer.
     bell.answer()
     assert bell.sentence() == "Somebody is coming."
     bell.cancel()
@@ -66,8 +64,9 @@ def test_a_call_without_listener_is_dropped(bell: StaffBell) -> None:
 
 
 @contextmanager
-def open_pages(folder: Path, clock: FakeClock, bell: StaffBell) -> Iterator[FlaskClient]:
+def open_pages(folder: Path, bell: StaffBell) -> Iterator[FlaskClient]:
     """Open a table with a bell. Yield a browser on the table's own machine."""
+    clock = FakeClock()
     with Journal(folder / "journal.sqlite") as journal, Table(journal, clock) as table:
         site = SiteConfig(WebSettings(), lambda: (), b"k", "abcde-fghij")
         app = create_app(table, GAMES, clock, site, Features(staff=bell))
@@ -75,8 +74,9 @@ def open_pages(folder: Path, clock: FakeClock, bell: StaffBell) -> Iterator[Flas
         yield app.test_client()
 
 
-def test_only_people_at_the_table_call(tmp_path: Path, clock: FakeClock, bell: StaffBell) -> None:
-    with open_pages(tmp_path, clock, bell) as browser:
+def test_only_people_at_the_table_call(tmp_path: Path, bell: StaffBell) -> None:
+    with open_pages(tmp_path, bell) as browser:
+        # A stranger in the network is refused. The table's own screen may call.
         for action in ("call", "cancel"):
             refused = browser.post(f"/api/staff/{action}", json={}, environ_base=STRANGER)
             assert refused.status_code == 403
@@ -84,6 +84,8 @@ def test_only_people_at_the_table_call(tmp_path: Path, clock: FakeClock, bell: S
         assert browser.post("/api/staff/call", json={}).get_json() == {"call": "called"}
         assert bell.caller == "table"
         bell.cancel()
+
+        # A phone from the same address may call once it has taken a seat.
         phone = browser.application.test_client()
         phone.post("/api/seat/north/take", json={"name": ""}, environ_base=STRANGER)
         assert phone.post("/api/staff/call", json={}, environ_base=STRANGER).status_code == 200
