@@ -23,6 +23,7 @@ def play_to_the_end(rig: TableRig) -> None:
 
 
 def test_idle_minutes_or_free_seats_lead_to_lobby(rig: TableRig) -> None:
+    # The end of a game stays until the timeout. The lobby has its players, without their score.
     play_to_the_end(rig)
     rig.wait(LOBBY_TIMEOUT_S - 1)
     assert rig.view.phase is Phase.OVER
@@ -30,6 +31,8 @@ def test_idle_minutes_or_free_seats_lead_to_lobby(rig: TableRig) -> None:
     view = rig.view
     assert (view.phase, view.game, view.match.score) == (Phase.LOBBY, None, (0, 0, 0))
     assert all(view.seats[seat].name is not None for seat in SEATS)
+
+    # A player who leaves ends it at once.
     play_to_the_end(rig)
     rig.table.free_seat(NORTH)
     assert rig.view.phase is Phase.LOBBY
@@ -54,10 +57,13 @@ def test_a_restart_restores_what_the_lobby_led_to(tmp_path: Path) -> None:
 
 
 def test_a_game_is_chosen_then_begun(rig: TableRig) -> None:
+    # Neither no game nor an unknown one can begin.
     with pytest.raises(Illegal):
         rig.table.begin_chosen()
     with pytest.raises(Malformed):
         rig.table.choose_game("ludo")
+
+    # The table shows the chosen game and its sides before it begins.
     rig.table.choose_game("kahmate")
     view = rig.view
     assert (view.phase, view.chosen_game, view.sign.text) == (
@@ -66,6 +72,8 @@ def test_a_game_is_chosen_then_begun(rig: TableRig) -> None:
         "Start Kahmate",
     )
     assert view.seats[NORTH].side is not None
+
+    # While it is on, no other one can be chosen.
     rig.table.begin_chosen()
     assert (rig.view.game, rig.view.chosen_game) == ("kahmate", None)
     for during_a_game in (rig.table.return_to_lobby, lambda: rig.table.choose_game("scouts")):
@@ -93,6 +101,8 @@ def test_a_machine_leaves_with_the_last_person(tmp_path: Path) -> None:
         assert session_of(rig.table).is_machine_seat(NORTH), (
             "the game begins in a way that no machine can play"
         )
+
+        # It stays while the game is on, although nobody plays against it.
         rig.table.free_seat(SOUTH)
         assert rig.view.seats[NORTH].name == "Pip"
         rig.table.abandon()

@@ -18,7 +18,7 @@ EVERY_GAME = pytest.mark.parametrize("name", GAMES)
 
 
 def begin(rig: TableRig, name: str) -> None:
-    """Begin the lesson of a game, its board set up by hand."""
+    """Begin the lesson of a game, and confirm that its board is set up."""
     rig.table.begin_lesson(name)
     if rig.view.phase is Phase.SETUP:
         rig.confirm()
@@ -38,11 +38,14 @@ def follow_guide(rig: TableRig, max_steps: int = 100) -> int:
 
 
 def test_only_holding_back_ends_the_guide(rig: TableRig) -> None:
+    # With a board of Outbuffered on the table, the key A (the order S) begins its lesson.
     rig.show_reading({})
     rig.press(SOUTH, "U")
     rig.press(SOUTH, "S", held=True)
     assert rig.view.phase is Phase.LOBBY, "another key than A begins the lesson"
     rig.press(SOUTH, "S")
+
+    # Of all keys, only Back leaves the lesson, and only if it is held.
     for key, held in (("back", False), ("ready", True), ("U", True)):
         rig.press(SOUTH, key, held=held)
         assert rig.view.guide is not None, key
@@ -52,6 +55,7 @@ def test_only_holding_back_ends_the_guide(rig: TableRig) -> None:
 
 @EVERY_GAME
 def test_results_are_announced_with_the_last_stage(rig: TableRig, name: str) -> None:
+    """The guide explains what has happened only when all of the turn is on the screen."""
     begin(rig, name)
     guide = rig.view.guide
     assert guide is not None
@@ -64,20 +68,23 @@ def test_results_are_announced_with_the_last_stage(rig: TableRig, name: str) -> 
         assert view.guide.step == guide.step
         is_last_shown.append(view.guide.is_last_stage_shown)
         rig.confirm("south")
-    # A step without stages shows nothing.
+    # True for the last stage, False for those before. A step without stages has shown nothing.
     assert is_last_shown == [False] * (len(is_last_shown) - 1) + [True] * bool(is_last_shown)
 
 
 @EVERY_GAME
 def test_a_lesson_survives_restarts_until_it_is_skipped(tmp_path: Path, name: str) -> None:
+    # The table is restarted after the first step, and shows the same step.
     with open_table_rig(tmp_path) as rig:
         seat_both(rig)
         begin(rig, name)
-        follow_guide(rig, 1)
+        follow_guide(rig, max_steps=1)
         before = rig.view
     with open_table_rig(tmp_path, FakeClock(9000.0)) as restarted:
         after = restarted.view
         assert (after.moment, after.guide) == (before.moment, before.guide)
+
+        # Once the lesson is skipped, neither an undone turn nor a restart brings it back.
         restarted.table.skip_lesson("south")
         assert restarted.view.guide is None
         with pytest.raises(Illegal, match="No lesson is on"):
@@ -89,6 +96,7 @@ def test_a_lesson_survives_restarts_until_it_is_skipped(tmp_path: Path, name: st
 
 
 def test_other_orders_are_refused_during_a_lesson(rig: TableRig) -> None:
+    # On a phone, the answer names the orders of this step. A pad refuses the first wrong key.
     begin(rig, "outbuffered")
     moment = rig.view.moment
     with pytest.raises(Illegal, match=r"Good for later\. Now: up, right and wait"):
@@ -97,6 +105,8 @@ def test_other_orders_are_refused_during_a_lesson(rig: TableRig) -> None:
     rig.press(SOUTH, "S")
     assert rig.cues[-1] == "key_refused"
     assert rig.view.seats[SOUTH].receipt is None
+
+    # The orders up, right and wait are accepted.
     rig.table.hand_in(SOUTH, moment, "URI")
     assert rig.view.seats[SOUTH].receipt
 
@@ -159,6 +169,7 @@ def test_people_may_leave_and_join_a_lesson(rig: TableRig, name: str, seat: Seat
 
 
 def test_table_help_does_not_depend_on_orders(rig: TableRig) -> None:
+    """The help is on the table screen, where it must not reveal what a seat has sealed."""
     rig.begin()
     rig.table.show_help(True)
     before = rig.view.help

@@ -102,7 +102,11 @@ class Scene:
 
 
 def enter_orders(scene: Scene, text: str) -> Steps:
-    """Enter three orders of Outbuffered by phone and pad, in every way there is."""
+    """Enter three orders of Outbuffered by phone and pad, in every way there is.
+
+    Some of the steps are refused: a key too many, a fourth order, an order for another moment, and
+    the same order with another salt.
+    """
     scene.begin("outbuffered")
     keys = [
         {"U": "up", "D": "down", "L": "left", "R": "right", "S": "a", "I": "b"}[letter]
@@ -123,7 +127,11 @@ def enter_orders(scene: Scene, text: str) -> Steps:
 
 
 def play_card(scene: Scene, text: str) -> Steps:
-    """Draw the first of two cards from a deck that nobody sees, and play it face down."""
+    """Draw the first of two cards from a deck that nobody sees, and play it face down.
+
+    `text` names both cards, the upper one first. In the notation of BINMAT, `d0` draws from the
+    deck of lane 0, `p` plays a card face down, `u` plays it face up, and `--` passes.
+    """
     hidden, next_card = text.split()
     rest = (card for card in DECK if card not in (hidden, next_card))
     scene.companion.table.new_game("binmat", {"deck": [hidden, next_card, *rest]}, seed=1)
@@ -181,6 +189,7 @@ def choose_placing(scene: Scene, text: str) -> Steps:
 def choose_strength(scene: Scene, text: str) -> Steps:
     """Choose a strength card in a face-off of Kahmate, by the pad and on the phone."""
     scene.begin("kahmate", starter="south", ball_card=1)
+    # Both sides place their pieces, and run until a player of South meets one of North.
     placings = ("R@c2 R@f2 B@d2 T@e2 F@a2 S@d1", "R@f10 R@c10 B@e10 T@d10 F@h10 S@e11")
     runs = ("d2-d3-d4", ".", "e10-e9-e8", ".", "d4-d5-d6", ".", "e8-e7-e6", ".", "d6-e6-e5")
     table = scene.companion.table
@@ -189,6 +198,7 @@ def choose_strength(scene: Scene, text: str) -> Steps:
         table.hand_in(seat, scene.moment, action)
         follow_instructions(scene.companion.table)
     assert all(state.is_awaited for state in table.view().seats.values())
+    # The keys of a pad stand for the strengths 1 to 6.
     key = ("up", "down", "left", "right", "a", "b")[int(text) - 1]
     return (
         lambda: scene.press(key),
@@ -202,7 +212,8 @@ def choose_strength(scene: Scene, text: str) -> Steps:
     )
 
 
-# What South does with each kind of secret, and two secrets that others must not tell apart.
+# What South does with each kind of secret, and two secrets in the notation of the game. Others must
+# not be able to tell which of the two South has.
 SECRETS: dict[str, tuple[Callable[[Scene, str], Steps], str, str]] = {
     "orders": (enter_orders, "UUS", "DRI"),
     "card": (play_card, "5& a#", "a# 5&"),
@@ -248,7 +259,7 @@ def test_answers_and_log_do_not_depend_on_secrets(
     for number, text in enumerate(texts):
         log.clear()
         answers = messages_to_others(tmp_path / str(number), port, begin, text)
-        # Several threads write the log, so that the order of its lines is left to chance.
+        # Several threads write the log, so the order of its lines is left to chance.
         games.append((answers, sorted(log.text.splitlines())))
     (answers, log_lines), (other_answers, other_log_lines) = games
     for (path, answer), (_, other_answer) in zip(answers, other_answers, strict=True):
@@ -273,12 +284,15 @@ def test_a_machines_reasons_are_secret_until_the_reveal(
     games = []
     for number, (action, reason) in enumerate((("UUS", "It goes up."), ("DRI", "It gets away."))):
         with open_service(tmp_path / str(number), port, FakeClock()) as companion:
+            # A machine plays South, and has handed in an action with a reason.
             scene, table = Scene(companion, FakeClock(), Outsiders(companion)), companion.table
             table.free_seat(Seat.SOUTH)
             table.machines.seat_machine(Seat.SOUTH, "Bo")
             scene.begin("outbuffered")
             table.machines.store_reasons(Seat.SOUTH, scene.moment, (reason,))
             table.hand_in(Seat.SOUTH, scene.moment, action)
+
+            # North asks for the reason on its phone and on the table screen.
             coach = _post_as_north(scene, "/api/seat/north/coach", about="theirs")
             table_help = _post_as_north(scene, "/api/table/help", is_wanted=True, reasons=True)
             games.append(
@@ -286,6 +300,8 @@ def test_a_machines_reasons_are_secret_until_the_reveal(
             )
             assert coach[0] == 409
             assert reason not in log.text
+
+            # After the reveal, North gets it.
             table.hand_in(Seat.NORTH, scene.moment, "III")
             follow_instructions(scene.companion.table)
             status, answer = _post_as_north(scene, "/api/seat/north/coach", about="theirs")

@@ -25,6 +25,7 @@ def test_a_key_starts_the_last_game(tmp_path: Path, key: PadKey) -> None:
         rig.sit(Seat.NORTH, "Jonas")
         rig.press(by, key)
         assert rig.table.view().phase is Phase.LOBBY
+    # In this file the last game has an option that this version does not know.
     (tmp_path / "choices.json").write_text('{"last": "arena", "options": {"arena": {"wind": 1}}}')
     with open_service_rig(tmp_path) as rig:
         rig.press(by, key)
@@ -34,11 +35,14 @@ def test_a_key_starts_the_last_game(tmp_path: Path, key: PadKey) -> None:
 
 
 def test_a_broken_file_of_choices_is_ignored(tmp_path: Path) -> None:
+    # Not complete, not UTF-8, of the wrong type, and nested too deeply.
     path = tmp_path / "choices.json"
     too_nested = b'{"options": {"scouts": {"a": ' + b"[" * 8000
     for content in (b"{", b"\xff", b'{"last": 3}', too_nested):
         path.write_bytes(content)
         assert LastChoices(path).game == ""
+
+    # In a folder that is missing nothing can be written. A broken file is replaced.
     choices = LastChoices(tmp_path / "missing" / "choices.json")
     choices.remember("scouts", {})
     assert choices.game == "scouts", "a choice that cannot be written is forgotten at once"
@@ -48,9 +52,12 @@ def test_a_broken_file_of_choices_is_ignored(tmp_path: Path) -> None:
 
 def test_swapped_seats_follow_their_phones(tmp_path: Path) -> None:
     with open_service_rig(tmp_path) as rig:
+        # Somebody has left South before Mara and Jonas sit down.
         former = rig.sit(Seat.SOUTH, "Gone")
         rig.table.free_seat(Seat.SOUTH)
         mara, jonas = rig.sit(Seat.SOUTH, "Mara"), rig.sit(Seat.NORTH, "Jonas")
+
+        # Only the owner may swap seats. The phone of each player follows to the other seat.
         assert rig.browser().post("/api/host/swap-seats", json={}).status_code == 403
         assert rig.post("/api/host/swap-seats")[0] == 200
         seats = rig.table.view().seats
@@ -60,13 +67,18 @@ def test_swapped_seats_follow_their_phones(tmp_path: Path) -> None:
         assert jonas.get("/join/north").location == "/seat/south"
         for seat in SEATS:
             assert former.get(f"/seat/{seat}").status_code == 403, "an old token opens a seat"
+
+        # During a game nobody changes seats.
         rig.table.new_game("outbuffered", {}, seed=1)
         status, answer = rig.post("/api/host/swap-seats")
         assert (status, "between games" in json.dumps(answer)) == (409, True)
 
 
 def test_no_seat_is_free_during_a_swap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Note the names after every change: a free seat would send a phone to the join page."""
+    """A free seat would send its phone to the page for joining.
+
+    So the names of both seats are noted after every change, also while the disk is full.
+    """
     with open_service_rig(tmp_path) as rig:
         rig.sit(Seat.SOUTH, "Mara"), rig.sit(Seat.NORTH, "Jonas")
         names: list[str] = []

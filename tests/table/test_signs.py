@@ -33,9 +33,12 @@ def small_lines(rig: TableRig) -> tuple[str, str, str]:
 
 
 def test_the_lobbys_sign_names_the_devices_key(rig: TableRig) -> None:
+    # Phones have a key of their own for the chosen game. The table screen is tapped.
     assert signs(rig) == ("Choose a game",) * 3
     rig.table.choose_game("outbuffered")
     assert signs(rig) == ("Ready for Outbuffered?",) * 2 + ("Start Outbuffered",)
+
+    # A pad starts the game whose board lies on the table.
     rig.table.return_to_lobby()
     rig.table.change_door(SOUTH, "pad")
     rig.show_reading({})
@@ -57,12 +60,16 @@ def test_signs_of_stages_name_the_key(rig: TableRig) -> None:
     rig.table.change_door(SOUTH, "pad")
     rig.begin()
     rig.hand_in_both("UII", "UII")
+    # Each seat is told its own move first, without its name.
     assert signs(rig) == ("Robot, a1 to a2", "Robot, c4 to c3", "Purple: robot, a1 to a2")
     south, north, public = small_lines(rig)
-    # South's own part is on its sign. Its pad has no list of instructions as North's phone has.
+    # North's phone lists all moves. South plays by a pad, which has no list, so the small line of
+    # South's page names the other move.
     assert south == "Lime: robot, c4 to c3. Then tap Done."
     assert north == "Then tap Done.", "the phone repeats what its list says"
     assert public.endswith("Then tap Done, or press ready.")
+
+    # The second step moves nothing.
     rig.confirm("south")
     assert (signs(rig), small_lines(rig)) == (("Both wait",) * 3, ("", "", ""))
 
@@ -149,11 +156,16 @@ def test_three_lamps_count_entered_orders(rig: TableRig) -> None:
         lamps_by_count.append(sorted(lamps.order_lamps))
     # With more than three orders the lamps start again from the first one.
     assert lamps_by_count == [[], [1], [1, 2], [1, 2, 3], [1], [1, 2]]
-    # The camera has seen one of two moves. Somebody has to say which, on a phone.
+
+    # The board can mean two moves. The middle lamp says that the seat has to choose one.
     ambiguous = lamps_of(replace(live, possible_actions=("a1-a2", "a1-b1")), SOUTH)
     assert ambiguous == SeatLamps(frozenset({2}), TurnLamp.WRONG)
+
+    # All three lamps are lit if a row of tiles lies ready, as if the orders were entered.
     by_tiles = replace(live, tiles=replace(live.tiles, ready_seats=frozenset({SOUTH})))
     assert lamps_of(by_tiles, SOUTH).order_lamps == {1, 2, 3}
+
+    # The first of three stages is shown.
     rig.hand_in_both("III", "III")
     assert lamps_of(live_of(rig.table), NORTH).order_lamps == {1}
 
@@ -174,6 +186,7 @@ def test_a_corrected_board_is_reported_once(rig: TableRig) -> None:
     rig.begin()
     right = rig.view.board.layout
     wrong = {square: faces for square, faces in right.items() if faces != ("purple robot",)}
+    # Each board is read three times. Only a change from right to wrong or back sounds.
     cues_by_layout = []
     for layout in (right, right, wrong, wrong, right, right):
         rig.signals.clear()
@@ -185,6 +198,7 @@ def test_a_corrected_board_is_reported_once(rig: TableRig) -> None:
 
 
 def test_robots_orders_are_revealed_with_their_stage(rig: TableRig) -> None:
+    # South's robots go north, attack to the east, and defend.
     rig.table.new_game("arena", {}, seed=1)
     rig.confirm()
     rig.hand_in_both("1:N 2:aE 3:D", "1:N 2:N 3:N")

@@ -34,8 +34,9 @@ def begin(rig: TableRig, game: str) -> Layout:
 
 @pytest.mark.parametrize("game", GAMES_WITH_PIECES)
 def test_a_board_set_up_early_starts_the_rematch(rig: TableRig, game: str) -> None:
+    """Hands set the board up while the end of the last game is still shown."""
     layout = dict(begin(rig, game))
-    # one piece less, where the game begins with any on the board
+    # The board without one piece. Some games begin with an empty board.
     incomplete = (
         {square: faces for square, faces in layout.items() if square != max(layout)}
         if layout
@@ -50,10 +51,13 @@ def test_a_board_set_up_early_starts_the_rematch(rig: TableRig, game: str) -> No
 
 
 def test_a_move_under_stopped_clocks_counts_later(rig: TableRig) -> None:
+    # White's and Black's scouts are placed. The first clock waits to be started.
     start = "c1 d1 e1 f1 g1 / c10 d10 e10 f10 g10"
     rig.table.new_game("scouts", {"start": start}, seed=1)
     board = dict(rig.view.board.target or {})
     rig.show_reading(board, game="scouts")
+
+    # A move does not count before. Once the clock runs, it counts without another reading.
     moment = rig.view.moment
     board[Square.parse("c2")] = board.pop(Square.parse("c1"))
     rig.show_reading(board, game="scouts")
@@ -66,6 +70,7 @@ def test_a_move_under_stopped_clocks_counts_later(rig: TableRig) -> None:
 @pytest.mark.parametrize("game", GAMES_WITH_PIECES)
 def test_a_stage_done_in_advance_is_over(rig: TableRig, game: str) -> None:
     """Show the board as a stage leaves it, and nothing else afterwards."""
+    # Play at random until a stage gives hands something to do.
     begin(rig, game)
     rng = Random(3)
     for _ in range(60):
@@ -81,6 +86,8 @@ def test_a_stage_done_in_advance_is_over(rig: TableRig, game: str) -> None:
     session = session_of(rig.table)
     stage = session.stages[session.stage_index]
     assert stage.expected is not None, "no stage of this game has a layout"
+
+    # The camera sees the board once as it lies after this stage. Time does the rest.
     rig.show_reading(stage.expected, game=game)
     for _ in range(20):
         rig.wait(3.0)
@@ -112,7 +119,7 @@ def test_the_same_tag_twice_is_named(rig: TableRig) -> None:
 
 
 def test_unknown_markers_are_named_in_games(rig: TableRig) -> None:
-    # not between games, and not while something moves
+    # No marker is named between games, or while something moves.
     assert "marker" not in see_markers(rig, 99).lower()
     rig.begin()
     assert "marker" not in see_markers(rig, 99, quiet=False).lower()

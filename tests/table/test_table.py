@@ -1,7 +1,8 @@
 """Test the table as one object on a fake clock, mostly with games of Outbuffered.
 
 Tests give orders, let the camera see boards, and look at views and cues. For a restart they open
-the same journal again.
+the same journal again. In Outbuffered, each seat gives three orders for a turn, such as `UUS`: U,
+D, L and R move the robot, S shoots, and I waits. Purple is South, lime is North.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from companion.storage.journal import Journal
 from companion.table import board_check
 from companion.table.follower import TableFollower
 from companion.table.listeners import TableListener
-from companion.table.records import HandIn, TakeSeat
+from companion.table.records import SEATS_GAME, HandIn, TakeSeat
 from companion.table.session import Phase
 from companion.table.table import Table
 from companion.table.turns import CAMERA_ANSWER_TIMEOUT_S
@@ -65,11 +66,14 @@ def with_move(layout: Layout, origin: str, target: str) -> dict[Square, tuple[st
 
 
 def test_a_turn_is_played_by_taps_alone(rig: TableRig) -> None:
+    # The set-up and the orders: the sign says what is due.
     rig.table.new_game("outbuffered", seed=1)
     assert (rig.view.phase, rig.view.sign.text) == (Phase.SETUP, "Purple: flag to b1")
     rig.confirm("south")
     assert rig.view.sign.text == "Both: hand in your orders"
     assert rig.table.view(SOUTH).sign.text == "Three orders to go"
+
+    # The reveal shows the first order of each seat, and nothing of the later ones.
     rig.hand_in_both("UUS", "UUS")
     assert rig.cues[-1] == "reveal"
     turn = rig.view.turn
@@ -78,8 +82,12 @@ def test_a_turn_is_played_by_taps_alone(rig: TableRig) -> None:
     text = repr(replace(rig.view, own=None)) + repr(rig.table.view(NORTH).turn)
     assert "order-shoot" not in text, "an order is shown before its step"
     assert "UUS" not in text
+
+    # Once the reveal has sounded, the first stage calls for hands.
     rig.wait(0.7)
     assert rig.cues[-2:] == ["step", "hands_wanted"]
+
+    # After two stages the last one is shown. It needs no hands and ends when it has been read.
     rig.confirm("south")
     rig.confirm("north")
     assert rig.view.sign.text == "Both shoot. Nobody is hit."
@@ -91,6 +99,7 @@ def test_a_turn_is_played_by_taps_alone(rig: TableRig) -> None:
 
 
 def test_the_camera_ticks_off_set_up_and_stages(rig: TableRig) -> None:
+    # The set-up ends once the board lies right and still.
     rig.table.new_game("outbuffered", seed=1)
     board = rig.view.board.layout
     rig.show_reading(with_move(board, "a1", "a2"))
@@ -99,6 +108,8 @@ def test_the_camera_ticks_off_set_up_and_stages(rig: TableRig) -> None:
     assert rig.view.phase is Phase.SETUP
     rig.show_reading(board)
     assert rig.view.phase is Phase.ORDERS
+
+    # So does a stage.
     rig.hand_in_both("UII", "III")
     rig.show_reading(with_move(board, "a1", "a2"), quiet=False)
     assert rig.view.turn.stage == 0
@@ -108,6 +119,7 @@ def test_the_camera_ticks_off_set_up_and_stages(rig: TableRig) -> None:
 
 
 def test_an_unseen_moving_piece_is_asked_for(rig: TableRig) -> None:
+    # The robot has left a1. It may lie on a square that the camera cannot see, or be in a hand.
     board = dict(begin_and_show(rig))
     rig.hand_in_both("UII", "III")
     del board[Square.parse("a1")]
@@ -115,6 +127,8 @@ def test_an_unseen_moving_piece_is_asked_for(rig: TableRig) -> None:
     assert rig.view.sign.small.startswith("The camera cannot see c2: take away your hand")
     rig.show_reading(board)
     assert rig.view.sign.small == "", "a piece in a hand is asked for"
+
+    # The square where it belongs is hidden by something that lies still, then by a moving hand.
     moved = board | {Square.parse("a2"): ("purple robot",)}
     rig.show_reading(moved, unknown="a2")
     assert rig.view.sign.text == "Camera cannot see a2"
@@ -124,6 +138,7 @@ def test_an_unseen_moving_piece_is_asked_for(rig: TableRig) -> None:
 
 
 def test_a_misplaced_piece_is_named_with_its_square(rig: TableRig) -> None:
+    # The robot belongs on a2 and lies on b2.
     board = begin_and_show(rig)
     rig.hand_in_both("UII", "III")
     rig.show_reading(with_move(board, "a1", "b2"))
@@ -133,6 +148,8 @@ def test_a_misplaced_piece_is_named_with_its_square(rig: TableRig) -> None:
     assert sign.text == "Move the purple robot b2 to a2"
     assert sign.small == "Purple robot expected on a2, seen on b2."
     assert rig.cues[-1] == "board_wrong"
+
+    # A person cannot confirm that, unless the camera no longer sees this game's board.
     with pytest.raises(Illegal, match="expected on a2, seen on b2"):
         rig.confirm("south")
     rig.show_reading({}, game="scouts")
@@ -154,12 +171,15 @@ def test_a_forced_confirmation_overrules_the_camera(rig: TableRig) -> None:
     rig.table.confirm("south", view.moment, view.turn.stage, force=True)
     assert rig.view.turn.stage == 1
     assert rig.view.board.problems == ()
+
+    # The same problem is not reported again in the next stage.
     rig.show_reading(misread, quiet=False)
     rig.show_reading(misread)
     assert rig.view.board.problems == ()
 
 
 def test_a_bumped_board_stops_no_orders(rig: TableRig) -> None:
+    # Somebody has moved the lime robot by mistake. Orders can be given nevertheless.
     board = begin_and_show(rig)
     rig.show_reading(with_move(board, "c4", "c3"))
     assert rig.view.sign.text == "Move the lime robot c3 to c4"
@@ -172,6 +192,7 @@ def test_a_bumped_board_stops_no_orders(rig: TableRig) -> None:
 
 
 def test_sides_swap_between_games_with_phones(rig: TableRig) -> None:
+    # In the lobby, in a game, after it, and when one player has gone to the pad.
     can_swap = [rig.view.match.can_swap]
     rig.begin()
     can_swap.append(rig.view.match.can_swap)
@@ -186,6 +207,7 @@ def test_sides_swap_between_games_with_phones(rig: TableRig) -> None:
 
 
 def test_repeated_inputs_count_once_and_late_ones_never(rig: TableRig) -> None:
+    # The same orders with the same salt count once. Other orders are refused.
     rig.begin()
     moment = rig.view.moment
     receipt = rig.hand_in(SOUTH, "UUS", "abc123")
@@ -193,6 +215,8 @@ def test_repeated_inputs_count_once_and_late_ones_never(rig: TableRig) -> None:
     with pytest.raises(Illegal) as exc_info:
         rig.hand_in(SOUTH, "DDD", "other")
     assert exc_info.value.reason is Refusal.ALREADY_SEALED
+
+    # After the reveal, the repeated orders still get their receipt. Everything else is too late.
     rig.hand_in(NORTH, "III")
     assert rig.hand_in(SOUTH, "UUS", "abc123") == receipt, "a repeated input changes the receipt"
     for act_late in (
@@ -207,11 +231,13 @@ def test_repeated_inputs_count_once_and_late_ones_never(rig: TableRig) -> None:
 
 # ---- ends ----------------------------------------------------------------------------------------
 
-# Options of a small board on which South can win in its second turn.
+# Options of a small board on which South can win in its second turn. `S` and `N` are the starts of
+# the robots, `s` and `n` their flags, the highest rank first.
 SMALL_BOARD = {"board": ".N\nsn\nS."}
 
 
 def test_a_win_counts_for_the_match(rig: TableRig) -> None:
+    # South fetches the flag from b2, and brings it home with the second order of the next turn.
     rig.begin(**SMALL_BOARD)
     rig.hand_in_both("URI", "III")
     rig.finish_stages()
@@ -225,6 +251,7 @@ def test_a_win_counts_for_the_match(rig: TableRig) -> None:
 
 
 def test_a_draw_is_played_again_by_itself(rig: TableRig) -> None:
+    # A game of one turn in which nothing happens.
     rig.begin(turn_limit=1)
     rig.hand_in_both("III", "III")
     rig.finish_stages()
@@ -238,9 +265,12 @@ def test_a_draw_is_played_again_by_itself(rig: TableRig) -> None:
 
 
 def test_resigned_drawn_and_abandoned_games_are_scored(rig: TableRig) -> None:
+    # South resigns.
     rig.begin()
     rig.table.resign(SOUTH)
     assert rig.view.sign.text == "Lime wins"
+
+    # In the next game both agree on a draw. A second offer of the same seat changes nothing.
     rig.table.rematch()
     rig.confirm()
     for seat in (NORTH, NORTH):
@@ -251,6 +281,8 @@ def test_resigned_drawn_and_abandoned_games_are_scored(rig: TableRig) -> None:
     rig.wait(60)
     assert rig.view.phase is Phase.OVER, "an agreed draw is played again by itself"
     assert rig.view.match.score == (0, 1, 1)
+
+    # The owner ends the third game, which leads to the lobby.
     rig.table.rematch()
     rig.table.abandon()
     assert rig.view.match.score == (0, 0, 0), "the score stays after an abandoned game"
@@ -261,13 +293,17 @@ def test_an_undone_turn_asks_for_its_board(rig: TableRig) -> None:
     rig.hand_in_both("UUS", "UUS")
     rig.finish_stages()
     rig.wait(4)
-    stale = rig.view.moment
+
+    # Hands have to put the board back. Orders for the turn after the undone one are out of date.
+    stale_moment = rig.view.moment
     rig.table.undo()
     view = rig.view
     assert (view.phase, view.turn.number) == (Phase.SETUP, 1)
     assert view.board.layout[Square.parse("a1")] == ("purple robot",)
     with pytest.raises(Stale):
-        rig.table.hand_in(SOUTH, stale, "UUS")
+        rig.table.hand_in(SOUTH, stale_moment, "UUS")
+
+    # Then the turn is played again.
     rig.confirm("south")
     rig.hand_in_both("III", "III")
     assert rig.view.phase is Phase.STAGES
@@ -283,6 +319,8 @@ def test_orders_are_entered_and_sealed_on_a_pad(tmp_path: Path) -> None:
         rig.press(NORTH, "ready")
         assert rig.view.seats[SOUTH].door == "pad"
         rig.begin()
+        # Keys of South's pad, the number of orders that are entered then, and the last cue. A
+        # fourth order is refused, and so is Ready while one of the three is missing.
         for keys, entered_count, cue in (
             (("U", "U", "S", "L"), 3, "key_refused"),
             (("back",), 2, "key_back"),
@@ -292,6 +330,8 @@ def test_orders_are_entered_and_sealed_on_a_pad(tmp_path: Path) -> None:
         ):
             rig.press(SOUTH, *keys)
             assert (rig.view.seats[SOUTH].entered_count, rig.cues[-1]) == (entered_count, cue)
+
+        # Holding Back clears all keys. Both sides hand in, and then Ready confirms a stage.
         rig.press(SOUTH, "back", held=True)
         rig.press(SOUTH, "R", "S", "S", "ready")
         rig.press(NORTH, "I", "I", "U", "ready")
@@ -301,6 +341,7 @@ def test_orders_are_entered_and_sealed_on_a_pad(tmp_path: Path) -> None:
 
 
 def test_holding_ready_overrules_one_refused_press(rig: TableRig) -> None:
+    # The camera does not see the move that the stage asks for.
     begin_and_show(rig)
     rig.hand_in_both("UUI", "III")
     rig.press(SOUTH, "ready")
@@ -314,6 +355,7 @@ def test_holding_ready_overrules_one_refused_press(rig: TableRig) -> None:
 
 def test_starting_the_clock_overrules_no_camera(rig: TableRig) -> None:
     """Press and hold ready to start the clock, while a piece lies on a wrong square."""
+    # All scouts are placed, and one moves. That turn is undone, so its clock is stopped.
     rig.table.new_game("scouts", {})
     follow_instructions(rig.table)
     placements = [f"@{file}{rank}" for file in "bcdef" for rank in (1, 10)]
@@ -325,6 +367,9 @@ def test_starting_the_clock_overrules_no_camera(rig: TableRig) -> None:
         follow_instructions(rig.table)
     after = rig.view.board.layout
     rig.table.undo()
+
+    # A piece lies wrong for long enough to overrule the camera. The press starts the clock, and
+    # holding it on must not confirm the board.
     rig.show_reading(with_move(after, "f10", "f5"), game="scouts")
     rig.wait(6)
     pressed_s = rig.clock.monotonic_s()
@@ -346,6 +391,8 @@ def test_an_unexpected_error_is_logged_without_its_words(
         rig.press(SOUTH, "U")
     assert "RuntimeError" in caplog.text
     assert words not in caplog.text
+
+    # The table goes on.
     rig.press(SOUTH, "U")
     assert rig.view.seats[SOUTH].entered_count == 1
 
@@ -354,6 +401,7 @@ def test_an_unexpected_error_is_logged_without_its_words(
 
 
 def test_a_restart_resumes_with_sealed_orders(tmp_path: Path) -> None:
+    # The power is cut in the second turn, when South has handed in and North has not.
     with open_table_rig(tmp_path) as rig:
         seat_both(rig)
         rig.begin()
@@ -409,8 +457,9 @@ def test_seats_survive_an_unreadable_game(tmp_path: Path) -> None:
     with open_table_rig(tmp_path) as rig:
         seat_both(rig)
         rig.begin()
+    # An order of game 1 that the rules do not accept. It may be secret, so no notice may name it.
     with Journal(tmp_path / "journal.sqlite") as journal:
-        journal.append(1, [HandIn(SOUTH, "1.1", "XYZ")], 0.0)
+        journal.append(1, [HandIn(SOUTH, "1.1", "XYZ")], at=0.0)
     with open_table_rig(tmp_path) as restarted:
         view = restarted.view
         assert view.phase is Phase.LOBBY
@@ -440,8 +489,10 @@ def test_each_seat_is_taken_by_one_thread(tmp_path: Path) -> None:
 
         with ThreadPoolExecutor(8) as threads:
             list(threads.map(try_to_sit, range(16)))
-        entries = [entry for entry in journal.entries(0) if isinstance(entry.record, TakeSeat)]
-        assert (len(nonces), len(entries)) == (2, 2)
+        # Sixteen calls of eight threads have seated one player on each side.
+        records = [entry.record for entry in journal.entries(SEATS_GAME)]
+        assert len(nonces) == 2
+        assert len([record for record in records if isinstance(record, TakeSeat)]) == 2
 
 
 def test_a_finished_turn_has_no_hints(tmp_path: Path) -> None:
@@ -450,6 +501,7 @@ def test_a_finished_turn_has_no_hints(tmp_path: Path) -> None:
         table.take_seat(SOUTH, "Ann")
         table.machines.seat_machine(NORTH, "Pip")
         rig.begin()
+        # The set-up, moment 1.0, is over.
         moment = rig.view.moment
         assert table.coaching.possibilities(SOUTH, moment, "")
         assert table.coaching.possibilities(SOUTH, "1.0", "") == ()
@@ -462,6 +514,7 @@ def test_a_finished_turn_has_no_hints(tmp_path: Path) -> None:
 def test_an_ambiguous_board_asks_the_acting_seat(
     rig: TableRig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # The board is made to mean the actions 1 and 2.
     monkeypatch.setitem(GAMES, "toy", Toy())
     monkeypatch.setattr(board_check, "match_actions", Mock(return_value=([1, 2], [])))
     rig.table.new_game("toy", seed=1)
@@ -489,12 +542,16 @@ def test_ready_hands_in_pieces_placed_on_the_board(rig: TableRig) -> None:
     rig.table.new_game("kahmate", seed=1)
     rig.press(SOUTH, "a")
     assert rig.cues[-1] == "key_refused", "a pad's key enters a placing"
+
+    # The camera sees both sides' pieces where two random actions have placed them.
     session = session_of(rig.table)
     game, state = session.require_game(), session.state
     actions = {seat: game.random_action(state, seat, Random(1)) for seat in SEATS}
     placed = game.expected(game.apply(state, actions, Random(1)).state) or {}
     pieces = {square: faces[:1] for square, faces in placed.items() if faces[0] != "ball"}
     rig.show_reading(pieces, game="kahmate")
+
+    # Only South is asked to confirm South's own placing, by the key Ready of its pad.
     view = rig.table.view(SOUTH)
     assert view.own.laid_action == game.format(actions[SOUTH])
     assert rig.view.own.laid_action is None
@@ -504,7 +561,7 @@ def test_ready_hands_in_pieces_placed_on_the_board(rig: TableRig) -> None:
 
 
 def test_a_followers_pause_is_limited_by_its_interval(tmp_path: Path) -> None:
-    """Its step asks for a pause of 60 s, and its interval is 0.01 s."""
+    """The follower's step asks for a pause of 60 s, and its interval is 0.01 s."""
     with Journal(tmp_path / "journal.sqlite") as journal, Table(journal, FakeClock()) as table:
         steps: list[float] = []
         follower = TableFollower(table, "eager", lambda: steps.append(60.0) or steps[-1], 0.01)
@@ -515,6 +572,7 @@ def test_a_followers_pause_is_limited_by_its_interval(tmp_path: Path) -> None:
 
 
 def test_a_listener_is_told_the_last_turn(rig: TableRig) -> None:
+    """When a game ends, listeners get the number 0 of no game and the number of its turns."""
     changes: list[tuple[int, int]] = []
     rig.table.connect(TableListener(on_game=lambda *change: changes.append(change)))
     play(rig.table, rig.clock, "binmat", 200, 3)

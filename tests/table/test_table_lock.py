@@ -22,6 +22,7 @@ from companion.table.table import Table
 def test_a_closed_table_refuses_people_but_no_devices(tmp_path: Path) -> None:
     with open_table_rig(tmp_path) as rig:
         rig.table.close()
+        # A page learns that its input was refused. A device goes on as if nothing had happened.
         with pytest.raises(Stale):
             rig.table.take_seat(Seat.SOUTH, "Mara")
         rig.table.set_camera_status(CameraStatus(CameraState.SEES_BOARD))
@@ -39,7 +40,8 @@ def test_a_waiting_press_comes_before_a_time_out(tmp_path: Path) -> None:
         table.new_game("binmat", {"way": "referee", "seconds": 5.0}, seed=1)
         table.resume("host")
         (seat,) = session_of(table).awaited_seats
-        # The press waits for the lock while the time runs out.
+
+        # A press 0.1 s before the end of the turn waits for the lock while the time runs out.
         with store_of(table).hold():
             table.start()
             press = Press(seat, PadKey.READY, clock.monotonic_s() + 4.9)
