@@ -58,7 +58,8 @@ def consecutive_states(
     name: str, count: int, seed: int, options: Mapping[str, Any]
 ) -> Iterator[Any]:
     """Yield the first `count` states of random games, one game after the other."""
-    game, rng = game_named(name), Random(seed)
+    game = game_named(name)
+    rng = Random(seed)
 
     def endless_states() -> Iterator[Any]:
         while True:
@@ -83,7 +84,8 @@ def play_bots(
     name: str, levels: tuple[int, int], seed: int, max_decisions: int, **options: Any
 ) -> list[tuple[str, ...]]:
     """Let two bots play. Return the actions of each decision, South's first."""
-    game, rng = game_named(name), Random(seed)
+    game = game_named(name)
+    rng = Random(seed)
     state = game.setup(game.options(options), rng)
     bots = {
         seat: bot_of(name, seat, level, seed, **options)

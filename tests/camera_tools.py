@@ -1,6 +1,7 @@
 """Helpers: fakes of webcams, of OpenCV's access to them, and of the USB bus.
 
-The fakes have the shapes and the troubles of real webcams.
+A test plugs a `Webcam` into the `UsbBus`, sets what is wrong with it, and lets the program open it.
+The fakes have the shapes of pictures, the controls and the troubles of real webcams.
 """
 
 from __future__ import annotations
@@ -26,11 +27,18 @@ def striped_picture(size: tuple[int, int]) -> Any:
 
 
 class Webcam:
-    """A fake of a webcam: what it sees, which controls it has, and what is wrong with it."""
+    """A fake of a webcam: what it sees, which controls it has, and what is wrong with it.
+
+    A webcam that is `busy` belongs to another program, and one that is `silent` sends nothing.
+    `size` is the only size (width, height) of its pictures. With None it sends any size.
+    """
 
     def __init__(self, fourcc: str = "MJPG", size: tuple[int, int] | None = None) -> None:
-        self.fourcc, self.size = fourcc, size
-        self.plugged, self.busy, self.silent = True, False, False
+        self.fourcc = fourcc
+        self.size = size
+        self.plugged = True
+        self.busy = False
+        self.silent = False
         self.incomplete_pictures = 0
         """Number of the next pictures that are cut off in the middle."""
         self.sent_instead: Any = None
@@ -38,7 +46,9 @@ class Webcam:
         self.scene: Callable[[], Any] | None = None
         """Returns what it sees, as luma. None stands for `STRIPES`."""
         self.light = 1.0
+        """Factor of the brightness of its pictures."""
         self.noise = True
+        """Whether each picture differs from the one before, as those of a real sensor do."""
         self.controls = {
             cv2.CAP_PROP_AUTOFOCUS: 1.0,
             cv2.CAP_PROP_FOCUS: 30.0,
@@ -46,14 +56,17 @@ class Webcam:
             cv2.CAP_PROP_EXPOSURE: 157.0,
         }
         self.opened: list[FakeCapture] = []
+        """Every connection that was opened to it, in order."""
         self.count = 0
+        """Number of pictures so far."""
 
     def luma(self, size: tuple[int, int]) -> Any:
-        """Return the next picture. While there is noise, it differs from the one before."""
+        """Return the next picture, of this size if it shows `STRIPES`."""
         self.count += 1
         scene = striped_picture(size) if self.scene is None else self.scene()
         picture = scene.astype(np.float32) * self.light
         if self.noise:
+            # the stripe on the left has another brightness in each picture
             picture[:, :8] += self.count % 7
         return picture.clip(0, 255).astype(np.uint8)
 
@@ -132,7 +145,10 @@ class FakeCapture:
 
 
 class UsbBus:
-    """A fake of the USB bus: webcams by number, as OpenCV, /dev and /sys show them."""
+    """A fake of the USB bus: webcams by number, as OpenCV, /dev and /sys show them.
+
+    `number` is that of the device, such as 0 for `/dev/video0`.
+    """
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
         self.folder = folder
@@ -154,7 +170,11 @@ class UsbBus:
     def plug(
         self, number: int, webcam: Webcam, name: str = "HD Webcam", serial: str = "A1"
     ) -> Webcam:
-        """Plug in a webcam. Like the kernel, make a second node for its metadata."""
+        """Plug in a webcam, and make the files below /sys by which the program finds it.
+
+        Like the kernel, give it two nodes: one for pictures, and the next one for metadata, from
+        which no picture can be read.
+        """
         webcam.plugged = True
         self.webcams[number] = webcam
         unit = self.folder / f"devices/usb1/1-{serial}"
@@ -172,7 +192,7 @@ class UsbBus:
         return webcam
 
     def pull(self, number: int) -> None:
-        """Unplug a webcam."""
+        """Unplug a webcam, and remove both its nodes."""
         self.webcams.pop(number).plugged = False
         for node in (number, number + 1):
             (self.folder / f"class/video{node}").unlink()

@@ -12,7 +12,8 @@ from web_fixtures import WebRig
 
 from companion.games.binmat.cards import DECK
 
-SOUTH_CONTRIBUTION, NORTH_CONTRIBUTION = "5e" * 32, "a0" * 32
+SOUTH_CONTRIBUTION = "5e" * 32
+NORTH_CONTRIBUTION = "a0" * 32
 
 
 def recompute(opened: dict[str, Any]) -> tuple[str, str]:

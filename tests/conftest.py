@@ -110,7 +110,8 @@ def open_files() -> set[str]:
     for number in os.listdir("/proc/self/fd"):
         path = f"/proc/self/fd/{number}"
         try:
-            kind, target = os.stat(path).st_mode, os.readlink(path)
+            kind = os.stat(path).st_mode
+            target = os.readlink(path)
         except OSError:
             continue
         if (stat.S_ISREG(kind) or stat.S_ISCHR(kind)) and not any(
@@ -172,8 +173,11 @@ def no_leaks(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
         return
     checks_pins = request.module is not None and request.module.__name__.startswith("test_panel")
-    threads, files, count = set(threading.enumerate()), open_files(), open_count()
-    pins, factory = open_pins() if checks_pins else set(), Device.pin_factory
+    threads = set(threading.enumerate())
+    files = open_files()
+    count = open_count()
+    pins = open_pins() if checks_pins else set()
+    factory = Device.pin_factory
     yield
     assert not checks_pins or open_pins() <= pins, "a gpiozero device is still open"
     assert Device.pin_factory is factory, "gpiozero's global pin factory was changed"

@@ -80,7 +80,8 @@ def _play(table: Table, clock: FakeClock, is_last: bool) -> None:
 
 def damage(kind: str, content: bytes, log: bytes, rng: Random) -> tuple[bytes, bytes | None]:
     """Return a journal's file and its log with damage of a kind of `KINDS`. None means no log."""
-    file, wal = bytearray(content), bytearray(log)
+    file = bytearray(content)
+    wal = bytearray(log)
     target = wal if kind.startswith("log") else file
     starts = rng.choices(range(0, len(file), PAGE_BYTES), k=2)
     page, other = (slice(start, start + PAGE_BYTES) for start in starts)

@@ -14,7 +14,8 @@ import numpy as np
 
 from vision.simulation.table import SimulatedTable
 
-FRAMES_PER_S, FRAMES = 20, 4
+FRAMES_PER_S = 20
+FRAMES = 4
 _FRAME = b"FRAME\n"
 
 
@@ -24,7 +25,8 @@ class Film:
     def __init__(
         self, path: Path, world: SimulatedTable, size_px: tuple[int, int] = (1280, 720)
     ) -> None:
-        self.path, self.world = path, world
+        self.path = path
+        self.world = world
         self._size_px = size_px
         width, height = size_px
         self._head = f"YUV4MPEG2 W{width} H{height} F{FRAMES_PER_S}:1 Ip A1:1 C420jpeg\n".encode()

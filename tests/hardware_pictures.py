@@ -13,7 +13,8 @@ from typing import NamedTuple
 from PIL import Image, ImageChops
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
-CAD, PICTURES = DOCS / "cad", DOCS / "pictures"
+CAD = DOCS / "cad"
+PICTURES = DOCS / "pictures"
 MAX_PICTURE_BYTES = 150_000
 _SUPERSAMPLING = 2
 _MARGIN_PX = 16
@@ -69,8 +70,10 @@ def draw_picture(shot: Shot) -> None:
     paper = Image.new("RGB", image.size, image.getpixel((0, 0)))
     outline = ImageChops.difference(image, paper).getbbox() or (0, 0, width, height)
     margin = _SUPERSAMPLING * _MARGIN_PX
-    left, top = max(0, outline[0] - margin), max(0, outline[1] - margin)
-    right, bottom = min(width, outline[2] + margin), min(height, outline[3] + margin)
+    left = max(0, outline[0] - margin)
+    top = max(0, outline[1] - margin)
+    right = min(width, outline[2] + margin)
+    bottom = min(height, outline[3] + margin)
     image = image.crop((left, top, right, bottom))
     image = image.resize(
         (image.width // _SUPERSAMPLING, image.height // _SUPERSAMPLING), Image.Resampling.LANCZOS

@@ -35,7 +35,9 @@ def random_game(
 
     If the game is not over after `max_turns` turns, South resigns.
     """
-    game, options, rng = GAMES[name], GAME_OPTIONS[name], Random(seed)
+    game = GAMES[name]
+    options = GAME_OPTIONS[name]
+    rng = Random(seed)
     state = game.setup(game.options(options), turn_random(seed, 0))
     turns: list[PlayedTurn] = []
     while game.outcome(state) is None and len(turns) < max_turns:
@@ -46,7 +48,8 @@ def random_game(
         }
         sealed_actions = {}
         for seat, action in actions.items():
-            text, salt = game.format(action), f"{rng.getrandbits(64):x}"
+            text = game.format(action)
+            salt = f"{rng.getrandbits(64):x}"
             sealed_actions[seat] = PlayedAction(text, salt, receipt_of(moment, seat, text, salt))
         turns.append(PlayedTurn(moment, sealed_actions))
         state = game.apply(state, actions, turn_random(seed, tick)).state
@@ -67,7 +70,8 @@ def play(
     Then South resigns if `end` is `resign`, the owner ends the game if it is `abandon`, and
     otherwise the game goes on.
     """
-    rng, game = Random(seed), GAMES[name]
+    rng = Random(seed)
+    game = GAMES[name]
     table.new_game(name, GAME_OPTIONS[name], seed)
     while turns:
         session = session_of(table)

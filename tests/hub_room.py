@@ -96,7 +96,8 @@ def played_records(
                         rig.table.confirm("host", view.moment, view.turn.stage, force=True)
             if is_resigned:
                 rig.table.resign(Seat.NORTH)
-        outbox, records = Outbox(journal), []
+        outbox = Outbox(journal)
+        records = []
         outbox.seek(0)
         while record := outbox.next():
             records.append(record)

@@ -87,7 +87,9 @@ class TableAtHub:
     """A table that has joined a hub. Only its line to the hub has a thread."""
 
     def __init__(self, folder: Path, member: Membership, clock: Clock | None = None) -> None:
-        self.folder, self.member, self.clock = folder, member, clock or RealClock()
+        self.folder = folder
+        self.member = member
+        self.clock = clock or RealClock()
         self.journal = Journal(folder / "journal.sqlite")
         self.rig = TableRig(self.journal, self.clock)  # type: ignore[arg-type] # no test with a real clock advances it
         self.bell = StaffBell(self.rig.table.redraw)
@@ -144,8 +146,10 @@ async def read_stored_records(server: str, private_key: str, table: str) -> list
     client = Client()
     await client.connect(server, nkeys_seed_str=private_key, allow_reconnect=False)
     try:
-        stream, subject = client.jetstream(), record_subject(table)
-        records, sequence = [], 1
+        stream = client.jetstream()
+        subject = record_subject(table)
+        records = []
+        sequence = 1
         while True:
             message = await stream.get_msg(
                 RECORDS_STREAM, seq=sequence, subject=subject, next=True, direct=True

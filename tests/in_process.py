@@ -1,6 +1,8 @@
 """Helpers: run the whole service in the test's own process, where it starts ten times as fast.
 
-Tests that kill or restart the service, or check its exit or its log, use `service` instead.
+Tests that kill or restart the service, or check its exit or its log, run it as a process of its own
+instead (`service_process` in `service.py`). Tests whose clock must stand use
+`simulated_room.simulated`.
 """
 
 from __future__ import annotations
@@ -32,10 +34,12 @@ def in_process_service(
     reading_time_s: float = 0.3,
     picture: str = "",
 ) -> Iterator[InProcessService]:
-    """Run the service in simulation until the end of the block.
+    """Run the service until the end of the block, with `game` begun if one is named.
 
+    Its table is simulated: a camera sees rendered pieces, and the pages of the workbench move them.
     With `picture`, the path of a still picture, there is no simulation. The camera sees the picture
-    then, and there are no pads.
+    then, and there are no pads. `reading_time_s` is the setting for how long words stay on the
+    table screen.
     """
     settings = local_settings(
         folder,

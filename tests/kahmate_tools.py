@@ -100,10 +100,8 @@ def faces_on(state: State, square: str) -> tuple[str, ...]:
 def set_up_state(**options: object) -> State:
     """Return the state after a fixed set-up. Blue begins, and the ball lies on d6."""
     state = GAME.setup(GAME.options({"ball_card": 3, "starter": "south", **options}), Random(0))
-    south, north = (
-        GAME.parse("R@c2 R@f2 B@d2 T@e2 F@a2 S@d1"),
-        GAME.parse("R@f10 R@c10 B@e10 T@d10 F@h10 S@e11"),
-    )
+    south = GAME.parse("R@c2 R@f2 B@d2 T@e2 F@a2 S@d1")
+    north = GAME.parse("R@f10 R@c10 B@e10 T@d10 F@h10 S@e11")
     return GAME.apply(state, {SOUTH: south, NORTH: north}, Random(0)).state
 
 
@@ -227,7 +225,9 @@ class SlowKahmate:
         walk = [_parse_square(name) for name in text.removesuffix("-goal").split("-")]
         start = walk[0]
         others = {square: piece for square, piece in self.pieces.items() if square != start}
-        has_ball, ball, lying = self.ball == start, self.ball, []
+        has_ball = self.ball == start
+        ball = self.ball
+        lying = []
         for place, square in enumerate(walk[1:], start=1):
             has_face_off = self.has_opponent(square) and square not in lying
             if has_face_off and not next(wins):
@@ -254,7 +254,8 @@ class SlowKahmate:
         if self.ball_seat != self.seat:
             return
         for square, piece in self.pieces.items():
-            behind, aside = (self.ball[1] - square[1]) * self.ahead, abs(square[0] - self.ball[0])
+            behind = (self.ball[1] - square[1]) * self.ahead
+            aside = abs(square[0] - self.ball[0])
             if (
                 piece["seat"] == self.seat
                 and not piece["rounds_down"]
@@ -271,7 +272,8 @@ class SlowKahmate:
                 return
         for file in range(1, 9):
             for rank in range(1, 12):
-                ahead, aside = (rank - self.ball[1]) * self.ahead, abs(file - self.ball[0])
+                ahead = (rank - self.ball[1]) * self.ahead
+                aside = abs(file - self.ball[0])
                 if ahead in (1, 2, 3) and aside <= 3:
                     yield f"{_name(self.ball)}!{_name((file, rank))}"
 

@@ -16,7 +16,8 @@ def make_tournament(
     system: PairingSystem = PairingSystem.SWISS, people: int = 8, **more: int
 ) -> Tournament:
     """Make a tournament and enter so many people, the strongest first."""
-    rounds, minutes = more.get("rounds", 5), more.get("minutes", 0)
+    rounds = more.get("rounds", 5)
+    minutes = more.get("minutes", 0)
     tournament = tournament_rules.new_tournament(
         "Club evening", system, GAME, {}, rounds=rounds, minutes=minutes
     )

@@ -56,7 +56,9 @@ class Outsiders:
 
     def __init__(self, companion: Companion, seats: Sequence[Seat] = SEATS) -> None:
         self.url = f"http://127.0.0.1:{companion.server.port}"
-        self.south, self.north, self.public = Client(self.url), Client(self.url), Client(self.url)
+        self.south = Client(self.url)
+        self.north = Client(self.url)
+        self.public = Client(self.url)
         if Seat.SOUTH in seats:
             self.south.post("/api/seat/south/take", name="Mara")
         if Seat.NORTH in seats:

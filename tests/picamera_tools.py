@@ -24,7 +24,8 @@ from camera_tools import striped_picture
 
 # Rows of a stream begin at multiples of this number of bytes.
 STRIDE = 64
-IMX708, IMX219 = "/base/soc/i2c0mux/i2c@1/imx708@1a", "/base/soc/i2c0mux/i2c@0/imx219@10"
+IMX708 = "/base/soc/i2c0mux/i2c@1/imx708@1a"
+IMX219 = "/base/soc/i2c0mux/i2c@0/imx219@10"
 # Size of the fast pictures of an imx708 that show the whole width of its sensor.
 WIDE_PX = (2304, 1296)
 
@@ -60,7 +61,8 @@ class FakeLibcameraCamera:
     """A fake of libcamera's camera, which only one program at a time can acquire."""
 
     def __init__(self, host: PiHost, identity: str) -> None:
-        self.host, self.id = host, identity
+        self.host = host
+        self.id = identity
 
     def acquire(self) -> None:
         if self.id in self.host.busy or self.id in self.host.acquired:
@@ -90,7 +92,8 @@ class FakePicamera2:
         self.close_lock = threading.Lock()
         if number >= len(listed := self.global_camera_info()):
             raise RuntimeError(f"No camera number {number} found")
-        self.number, self.camera_idx = number, listed[number]["Num"]
+        self.number = number
+        self.camera_idx = listed[number]["Num"]
         info = self.host.info[self.camera_idx]
         self.camera: Any = FakeLibcameraCamera(self.host, info["Id"])
         try:
@@ -108,7 +111,9 @@ class FakePicamera2:
         self.buffer: Any = None
         """The buffer of every request, or None for one with a picture."""
         self.pending = 0
-        self.light, self.noise, self.count = 1.0, True, 0
+        self.light = 1.0
+        self.noise = True
+        self.count = 0
         self.configuration: dict[str, Any] = {}
         self.metadata: dict[str, Any] = {
             "ExposureTime": 12000,

@@ -42,7 +42,9 @@ class HalfTable:
     """One of two tables that play a linked game, and the seat that is played there."""
 
     def __init__(self, folder: Path, seat: Seat, clock: FakeClock | None = None) -> None:
-        self.folder, self.seat, self.clock = folder, seat, clock or FakeClock()
+        self.folder = folder
+        self.seat = seat
+        self.clock = clock or FakeClock()
         folder.mkdir(parents=True, exist_ok=True)
         self._open()
 
@@ -121,7 +123,8 @@ class MemoryLine:
 
         Also require that the table would still send the same messages as before.
         """
-        game, messages = half.game, self.messages[half.seat]
+        game = half.game
+        messages = self.messages[half.seat]
         sent = [game.encode_message(number + 1) for number in range(len(game.outgoing_messages))]
         assert sent[: len(messages)] == messages
         if len(sent) == len(messages):
@@ -135,7 +138,8 @@ class MemoryLine:
 
         Return False if there is none.
         """
-        messages, received = self.messages_for(half), half.game.received_count
+        messages = self.messages_for(half)
+        received = half.game.received_count
         number = max(1, received + 1 - messages_ago)
         if number > len(messages):
             return False
@@ -303,7 +307,8 @@ def comparable_texts(half: HalfTable) -> list[str]:
 
 def public_records(half: HalfTable) -> list[str]:
     """Return what a table sends to spectators, and require that no person's name is in it."""
-    outbox, records = Outbox(half.journal), []
+    outbox = Outbox(half.journal)
+    records = []
     while (record := outbox.next()) is not None:
         records.append(encode_public(record).decode())
         assert "far " not in records[-1]

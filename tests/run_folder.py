@@ -66,7 +66,8 @@ def templates_folder() -> Path | None:
 
 def share_templates(state_dir: Path) -> None:
     """Let a service with this state folder use the compiled templates of this run."""
-    shared, own = templates_folder(), state_dir / "templates"
+    shared = templates_folder()
+    own = state_dir / "templates"
     if shared and not own.exists():
         shared.mkdir(mode=0o700, exist_ok=True)
         own.symlink_to(shared)

@@ -207,10 +207,8 @@ class SlowScouts:
     def jump_chains(self, path: list[Place], has_intel: bool) -> list[list[Place]]:
         paths = []
         for x, y in _STRAIGHT_DIRECTIONS:
-            over, there = (
-                (path[-1][0] + x, path[-1][1] + y),
-                (path[-1][0] + 2 * x, path[-1][1] + 2 * y),
-            )
+            over = (path[-1][0] + x, path[-1][1] + y)
+            there = (path[-1][0] + 2 * x, path[-1][1] + 2 * y)
             if (
                 there not in self.board
                 or there in path
@@ -251,7 +249,9 @@ class SlowScouts:
 
     def do(self, text: str) -> None:
         if text == ".":
-            self.seat, self.moves_left, self.moved_ids = 1 - self.seat, 2, []
+            self.seat = 1 - self.seat
+            self.moves_left = 2
+            self.moved_ids = []
         elif text[0] == "@":
             self.board[parse_place(text[1:])].append(
                 {"seat": self.seat, "id": self.placed, "intel": False}

@@ -37,7 +37,8 @@ def open_guarded_table(folder: Path, **web: Any) -> Iterator[WebRig]:
             return format_host_key(journal.renew_key("host"))
 
         urls = ("http://192.0.2.7:8080/",)
-        settings, compiled = WebSettings(viewers=16, **web), templates_folder()
+        settings = WebSettings(viewers=16, **web)
+        compiled = templates_folder()
         site = SiteConfig(settings, lambda: urls, b"k" * 32, HOST_KEY, renew_host_key, compiled)
         equipment = TableEquipment(lambda: Wifi("Table", "wifi-secret"), has_pads=True)
         app = create_app(table, GAMES, clock, site, Features(equipment=equipment))

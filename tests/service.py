@@ -474,7 +474,8 @@ def browser_with(*flags: str) -> Iterator[Window]:
 
 def _start_window(is_whole: bool, flags: tuple[str, ...] = ()) -> Window:
     shell = None if is_whole else shutil.which(HEADLESS_SHELL)
-    chromium, driver = shell or shutil.which("chromium"), shutil.which("chromedriver")
+    chromium = shell or shutil.which("chromium")
+    driver = shutil.which("chromedriver")
     if not chromium or not driver:
         if os.environ.get("COMPANION_REQUIRE_BROWSER"):
             pytest.fail("chromium and chromedriver are needed here")

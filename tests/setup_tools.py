@@ -87,7 +87,8 @@ def open_service_rig(
     folder: Path, text: str = "", with_panel: bool = True, has_first_evening: bool = False
 ) -> Iterator[ServiceRig]:
     """Open a service in a folder. To restart it, open another one in the same folder."""
-    path, clock = folder / "settings.toml", FakeClock(1000.0)
+    path = folder / "settings.toml"
+    clock = FakeClock(1000.0)
     if text:
         path.write_text(text)
     settings = load_settings(path if path.exists() else None)
@@ -101,7 +102,9 @@ def open_service_rig(
     ):
         panel, hands = simulated_panel(settings.panel, clock, table.press)
         with panel:
-            check, used, restarts = PanelChecker(panel, clock), [], []
+            check = PanelChecker(panel, clock)
+            used = []
+            restarts = []
 
             def use(changed: Settings) -> None:
                 used.append(changed)

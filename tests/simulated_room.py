@@ -1,4 +1,9 @@
-"""Helpers: the whole program in simulation on a fake clock, and the hands at its rendered table."""
+"""Helpers: the whole program in simulation on a fake clock, and the hands at its rendered table.
+
+`simulated` is the program alone. A `SimulatedRoom` adds people who move pieces before its camera,
+and a `PadRoom` people who press keys of pads. Nothing happens until a test advances the clock and
+lets the program do a step, as `look` does.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +27,9 @@ from companion.table.session import Phase
 def local_settings(folder: Path, port: int = 0, **sections: Any) -> Settings:
     """Return settings of a table with its state in this folder, which only this machine can reach.
 
-    The table uses the templates that other tests have compiled. If it has threads, its camera takes
-    one picture a second, because reading more would cost as much as everything else.
+    `sections` replace sections of the settings, such as `table`. The table uses the templates that
+    other tests have compiled. If it runs with threads, its camera takes one picture a second,
+    because reading more of them would cost as much time as all the rest of a test.
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     share_templates(folder)
@@ -41,7 +47,10 @@ def simulated(folder: Path, clock: FakeClock | None = None, **sections: Any) -> 
 
 
 class SimulatedRoom:
-    """A simulated table, its camera and the hands at it. Close `companion` at the end."""
+    """A simulated table, its camera and the hands at it. Close `companion` at the end.
+
+    `world` is what lies on the rendered table, and `hands` are the fingers on its buttons.
+    """
 
     def __init__(self, folder: Path) -> None:
         settings = local_settings(folder, table=TableSettings(reading_time_s=0.1))
@@ -49,12 +58,17 @@ class SimulatedRoom:
         self.companion = Companion(settings, simulate=True, clock=self.clock, threads=False)
         assert self.companion.simulation
         assert self.companion.eye
-        self.table, self.eye = self.companion.table, self.companion.eye
-        self.world, self.hands = self.companion.simulation.world, self.companion.simulation.hands
+        self.table = self.companion.table
+        self.eye = self.companion.eye
+        self.world = self.companion.simulation.world
+        self.hands = self.companion.simulation.hands
 
-    def look(self, rounds: int = 3) -> None:
-        """Let the camera see so many pictures, and let all other parts do their work."""
-        for _ in range(rounds):
+    def look(self, count: int = 3) -> None:
+        """Let the camera see so many pictures, and let all other parts do their work.
+
+        Three pictures are enough for a change: the reader believes what several pictures show.
+        """
+        for _ in range(count):
             self.clock.advance(0.2)
             self.companion.step()
 
@@ -71,10 +85,11 @@ class SimulatedRoom:
         return str(self.table.view().sign.text)
 
     def after_stage(self) -> None:
-        """Do what people do when they have moved the pieces of a stage."""
+        """Do what people do when they have moved the pieces of a stage. Here they do nothing."""
 
     def follow(self) -> None:
         """Move the pieces as the stages ask, until the next decision."""
+        # far more than the stages and pictures of any turn
         for _ in range(200):
             view = self.table.view()
             if view.phase is not Phase.STAGES:
@@ -91,11 +106,12 @@ class PadRoom(SimulatedRoom):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
+        # a seat is taken by the first press of a key of its pad
         for seat in SEATS:
             self.press(seat, "up")
 
     def press(self, seat: Seat, *keys: str) -> None:
-        """Press and release keys of a pad."""
+        """Press and release keys of a pad, by their names such as `up`, one after the other."""
         for key in keys:
             for change in (self.hands.press, self.hands.release):
                 change(f"{seat}_{key}")
@@ -103,15 +119,15 @@ class PadRoom(SimulatedRoom):
                 self.companion.step_keys()
 
     def hold(self, button: str) -> None:
-        """Hold a key, named as `south_back`, for 1.6 seconds."""
+        """Hold a key, such as `south_back`, for 1.6 seconds."""
         self.hands.press(button)
-        for _ in range(8):
+        for _ in range(8):  # each look takes 0.2 s
             self.look(1)
         self.hands.release(button)
         self.look()
 
     def begin(self, game: str) -> None:
-        """Begin the lesson of a game at both pads, and set up its board."""
+        """Begin the lesson of a game at both pads, and set up its board if it needs pieces."""
         for seat in SEATS:
             self.table.change_door(seat, "pad")
         self.table.begin_lesson(game)
@@ -122,7 +138,10 @@ class PadRoom(SimulatedRoom):
         assert self.table.view().phase is Phase.ORDERS
 
     def hand_moves(self, seat: Seat, text: str) -> None:
-        """Move the pieces of an action on the board before anybody has entered it."""
+        """Move the pieces of an action on the board before anybody has entered it.
+
+        The camera then sees the move, so that the action becomes a laid one.
+        """
         session = session_of(self.table)
         game = session.require_game()
         action = game.parse(text)
@@ -131,6 +150,7 @@ class PadRoom(SimulatedRoom):
         self.look()
 
     def after_stage(self) -> None:
+        """Press “ready” in a stage without pieces to move, whose end the camera cannot see."""
         view = self.table.view()
         if view.phase is Phase.STAGES and not view.turn.instructions:
             self.press(Seat.SOUTH, "ready")

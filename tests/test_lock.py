@@ -20,11 +20,9 @@ from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
-LOCK, HUB_LOCK, BUILD_LOCK = (
-    "companion/requirements.lock",
-    "companion/hub.lock",
-    "companion/build.lock",
-)
+LOCK = "companion/requirements.lock"
+HUB_LOCK = "companion/hub.lock"
+BUILD_LOCK = "companion/build.lock"
 PACKAGES = ("companion", "hardware", "vision", "web")
 # Files and folders from which the wheel is built.
 WHEEL_SOURCES = (*PACKAGES, "systemd", "pyproject.toml", "README.md", "LICENSE")
@@ -101,7 +99,8 @@ def test_every_entry_is_pinned_and_hashed(name: str) -> None:
 
 
 def test_hub_lock_agrees_with_table_lock() -> None:
-    hub_versions, table_versions = versions(HUB_LOCK), versions(LOCK)
+    hub_versions = versions(HUB_LOCK)
+    table_versions = versions(LOCK)
     extras = PROJECT["project"]["optional-dependencies"]
     for need in map(Requirement, (*extras["table"], *extras["hub"])):
         if not need.name.startswith("tabletop-"):
@@ -117,7 +116,8 @@ def test_hub_lock_agrees_with_table_lock() -> None:
 
 
 def test_wheel_has_every_file_it_needs(tmp_path: Path) -> None:
-    tree, wheels = tmp_path / "tree", tmp_path / "dist"
+    tree = tmp_path / "tree"
+    wheels = tmp_path / "dist"
     for part in WHEEL_SOURCES:
         source = ROOT / part
         if source.is_dir():

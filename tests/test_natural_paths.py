@@ -38,7 +38,9 @@ ROOT = Path(__file__).parent.parent
 PACKAGES = tuple(f"{ROOT / name}/" for name in ("companion", "hardware", "vision", "web"))
 SIMULATION = f"{ROOT / 'vision/simulation'}/"
 # Beginnings of the names of threads.
-TABLE, CAMERA, KEYS = "table", "board-watcher", "panel-input"
+TABLE = "table"
+CAMERA = "board-watcher"
+KEYS = "panel-input"
 PAGES = ("waitress", "web", "streams")
 # Time in seconds after which the threads have finished what an earlier step began.
 QUIET_S = 0.4
@@ -182,7 +184,8 @@ def test_picture_takes_a_short_path_to_the_table(companion: Companion, trace: Tr
 def test_key_takes_a_short_path_to_the_pages(companion: Companion, trace: Trace) -> None:
     assert companion.simulation
     begin_game(companion, "binmat", way="referee")
-    table, hands = companion.table, companion.simulation.hands
+    table = companion.table
+    hands = companion.simulation.hands
     # the camera sees nothing in the dark, so that it does not read the cards meanwhile
     companion.simulation.world.set_view(replace(companion.simulation.world.view, light=0.0))
     until(

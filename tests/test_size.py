@@ -14,7 +14,8 @@ ROOT = Path(__file__).parent.parent
 SOURCES = ("companion", "hardware", "vision", "web", "systemd", "docs")
 # Limits on the number of nodes. One person should be able to know the whole program, so new code
 # has to replace some of the old.
-MAX_SOURCE_NODES, MAX_TEST_NODES = 305_000, 270_000
+MAX_SOURCE_NODES = 305_000
+MAX_TEST_NODES = 270_000
 MAX_NODES_A_LINE = 4.2
 # Nodes of the syntax tree that stand for no text of their own.
 _CONTEXTS = (ast.Load, ast.Store, ast.Del)
@@ -34,7 +35,8 @@ def sizes(*folders: str) -> Iterator[tuple[str, int, int]]:
 
 
 def test_nodes_stay_within_limits() -> None:
-    nodes, lines = Counter[str](), Counter[str]()
+    nodes = Counter[str]()
+    lines = Counter[str]()
     for package, more_nodes, more_lines in sizes(*SOURCES, "tests"):
         nodes[package] += more_nodes
         lines[package] += more_lines

@@ -46,7 +46,8 @@ def routes_without_stop(app: Flask, stops: Iterable[Stop], key: str) -> set[str]
     visited = {
         addresses.match(stop.path.partition("?")[0])[0] for stop in stops if stop.path != NOWHERE
     }
-    browser, missing_routes = app.test_client(), set()
+    browser = app.test_client()
+    missing_routes = set()
     for rule in app.url_map.iter_rules():
         if "GET" not in (rule.methods or ()) or rule.endpoint in visited:
             continue
@@ -153,6 +154,7 @@ def test_tours_show_every_page_without_fault() -> None:
 
 def test_hub_tour_shows_every_page_without_fault() -> None:
     with open_hub_tour() as hub:
-        app, visited_stops = app_of(hub.server), list[Stop]()
+        app = app_of(hub.server)
+        visited_stops = list[Stop]()
         assert list(page_faults(app, hub.stops(), hub.client.jar, visited_stops)) == []
         assert routes_without_stop(app, visited_stops, HUB_KEY) == HUB_ROUTES_WITHOUT_PAGE

@@ -1,7 +1,9 @@
 """Helpers: a tour of every page in every state of every game.
 
-Screenshots, the accessibility check and `test_tour` follow it. `tour_hub` has the tours of a hub
-and of a game at two tables.
+A tour brings a table from state to state and yields a `Stop` for each page that is worth looking at
+in a state. Whoever follows it opens the page before asking for the next stop: screenshots, the
+checks in browsers (`browser/test_browser_walk.py`) and `test_tour`. `tour_hub` has the tours of a
+hub and of a game at two tables.
 """
 
 from __future__ import annotations
@@ -43,7 +45,7 @@ SIZES: Mapping[str, tuple[int, int]] = {
     "screen": (1920, 1080),
 }
 THEMES = ("light", "dark")
-# An address without a page.
+# A path without a page, at which visitors see an error page.
 NOWHERE = "/nowhere"
 # Number of steps without a new kind of state after which no new one is expected. Then somebody
 # resigns.
@@ -79,7 +81,7 @@ def stops_of_everybody(state: str) -> Iterator[Stop]:
 
 
 class Tour(Protocol):
-    """What brings tables from state to state, and yields the pages to look at."""
+    """What brings one or more tables from state to state, and yields the pages to look at."""
 
     client: Client
     """The client that opens the pages."""
@@ -89,7 +91,7 @@ class Tour(Protocol):
 
 
 class TableTour:
-    """The tour of a table: a whole simulated program without threads."""
+    """The tour of a table: a whole simulated program without threads, on a clock that stands."""
 
     def __init__(self, folder: Path, clock: FakeClock | None = None) -> None:
         settings = local_settings(
@@ -148,12 +150,17 @@ class TableTour:
         yield Stop("lobby-watch", "/watch")
 
     def _sit(self) -> None:
+        # the tour's client may open all pages: it takes both seats, and enters the owner key
         for seat, name in ((Seat.SOUTH, "Mara"), (Seat.NORTH, "Jonas")):
             self.client.post(f"/api/seat/{seat}/take", name=name)
         self.client.send("/host", f"key={self.companion.host_key}".encode())
 
     def _game(self, name: str) -> Iterator[Stop]:
-        """Show a game of two people from its lesson to its end, each kind of state once."""
+        """Show a game of two people from its lesson to its end, each kind of state once.
+
+        Both sides play at random. Kinds of states are those that `_state` distinguishes.
+        """
+        # the lesson, with its set-up if the game has one, and the help
         self.table.begin_lesson(name)
         if self.table.view().phase is Phase.SETUP:
             yield Stop(f"{name}-lesson-setup-screen", "/")
@@ -163,6 +170,8 @@ class TableTour:
         self.table.show_help(True)
         yield Stop(f"{name}-help-screen", "/")
         self.table.abandon()
+
+        # the first orders with the options of the first preset, before and after the clock starts
         if len(GAMES[name].presets) > 1:
             self.table.new_game(name, dict(GAMES[name].presets[0].options), seed=7)
             yield from stops_of_screen_and_south(f"{name}-orders-first")
@@ -170,18 +179,20 @@ class TableTour:
             self._take_pictures()
             yield from stops_of_everybody(f"{name}-orders-dealt")
             self.table.abandon()
+
+        # a whole game with the options of the last preset
         self.table.new_game(name, dict(GAMES[name].presets[-1].options), seed=7)
         self._take_pictures()
         if self.table.view().phase is Phase.SETUP:
             yield from stops_of_screen_and_south(f"{name}-setup")
         past_states: set[str] = set()
-        steps = 0
-        while self._state() != "over" and steps < MAX_STALE_STEPS:
+        stale_steps = 0
+        while self._state() != "over" and stale_steps < MAX_STALE_STEPS:
             state = self._state()
-            steps += 1
+            stale_steps += 1
             if state not in past_states:
                 past_states.add(state)
-                steps = 0
+                stale_steps = 0
                 self._take_pictures()
                 yield from stops_of_everybody(f"{name}-{state}")
             self.go_on()
@@ -198,6 +209,7 @@ class TableTour:
         self.table.new_game(name, dict(GAMES[name].presets[0].options), seed=7)
         while self.table.view().phase is not Phase.ORDERS or session_of(self.table).paused_by:
             self.go_on()
+        # once South has handed in everything it owes, pages show that the machine thinks
         while Seat.SOUTH in session_of(self.table).awaited_seats:
             self.table.hand_in(Seat.SOUTH, self.table.view().moment, self.next_action()[1])
         self._set_up_board()
@@ -209,7 +221,10 @@ class TableTour:
         self.client.post("/api/seat/north/take", name="Jonas")
 
     def _own_wifi(self) -> Iterator[Stop]:
-        """Show what pages say while this computer has opened a Wi-Fi of its own."""
+        """Show what pages say while this computer has opened a Wi-Fi of its own.
+
+        It does that if it cannot join another one. Here the password of that Wi-Fi is wrong.
+        """
         own = self.companion.own_wifi
         assert own is not None
         own.hotspot = Wifi("Tabletop table", "tabletop")
@@ -218,7 +233,8 @@ class TableTour:
         yield Stop("wifi-screen", "/")
         yield Stop("wifi-join", "/join", is_guest=True)
         yield Stop("wifi", "/wifi")
-        own.hotspot, own.trouble = None, ""
+        own.hotspot = None
+        own.trouble = ""
         self.table.redraw()
 
     def _documents(self) -> Iterator[Stop]:
@@ -246,7 +262,8 @@ class TableTour:
         has handed in a sealed action.
         """
         view = self.table.view(Seat.SOUTH)
-        words, board_ui = [str(view.phase)], view.board.board_ui
+        words = [str(view.phase)]
+        board_ui = view.board.board_ui
         if board_ui and board_ui.placing:
             words.append("placing")
         if board_ui and board_ui.duel:
@@ -256,7 +273,7 @@ class TableTour:
         return "-".join(words)
 
     def _take_pictures(self) -> None:
-        """Let the camera take three pictures of the rendered table."""
+        """Let the camera take three pictures of the rendered table, so that it believes them."""
         for _ in range(3):
             self.clock.advance(0.2)
             self.companion.step()
@@ -325,7 +342,10 @@ def set_size_and_theme(
 
 
 def visit(window: WebDriver, tour: Tour, stop: Stop, language: str = "en") -> None:
-    """Open a stop's page with the cookies of its client, and wait until the page is drawn."""
+    """Open a stop's page with the cookies of its client, and wait until the page is drawn.
+
+    A guest's page is opened without these cookies, so that the guest has neither seat nor key.
+    """
     client = stop.client or tour.client
     url = client.url
     cdp(window, "Network.clearBrowserCookies")

@@ -30,9 +30,10 @@ from companion.table.session import Phase, Session
 from web.hub.room import HubRoom
 from web.server.server import Server, open_server
 
-# Key of the host of the hub whose pages are shown without a network.
+# The owner key of the hub whose pages are shown without a network. `hub_room` gives it this key.
 HUB_KEY = "abcde-fghij"
-# Tables of the room of `hub_room` that the tour watches, by number, and what each shows.
+# Tables of the room of `hub_room` that the tour watches, by number, and what each shows: a game by
+# its name, or a game that is over, or no game.
 WATCHED_TABLES = {
     1: "outbuffered",
     3: "over",
@@ -42,15 +43,21 @@ WATCHED_TABLES = {
     8: "binmat",
     12: "free",
 }
-# Games for two tables: one of orders that both sides seal, and one of turns.
+# Games of the tour of two tables: in the first, both sides seal orders. In the second, they take
+# turns.
 PAIR_GAMES = ("outbuffered", "scouts")
 
 
 class HubTour:
-    """The tour of a hub without a network, whose tables are made up."""
+    """The tour of a hub without a network, whose tables are made up.
+
+    Its client is the hub's owner, and `_player` is a guest who has a player's card.
+    """
 
     def __init__(self, room: HubRoom, league: League, clock: FakeClock, server: Server) -> None:
-        self.room, self.league, self._clock = room, league, clock
+        self.room = room
+        self.league = league
+        self._clock = clock
         self.server = server
         self.client = Client(f"http://127.0.0.1:{server.port}")
         self._player = Client(self.client.url)
@@ -77,7 +84,7 @@ class HubTour:
         yield from self._tournament()
 
     def _people(self) -> Iterator[Stop]:
-        """Show players' cards, standings, and the host's list of people."""
+        """Show a player's card, the standings after 40 results, and the owner's list of people."""
         yield Stop("hub-card-none", "/card", is_guest=True)
         _submit_form(self._player, "/card/make", name="Mara", shown="on")
         yield Stop("hub-card-new", "/card", client=self._player)
@@ -101,7 +108,7 @@ class HubTour:
         }
         _submit_form(self.client, "/host/tournaments", **form, rounds="3", minutes="20")
         yield Stop("hub-cup-new-director", "/host/tournament/1")
-        for number in range(1, 10):
+        for number in range(1, 10):  # the numbers of Mara and the eight others who have a card
             tournaments.enter(1, number)
         yield Stop("hub-cup-entered-director", "/host/tournament/1")
         yield Stop("hub-cup-entered", "/tournament/1", is_guest=True)
@@ -114,7 +121,7 @@ class HubTour:
             BoardVerdict.NEITHER,
         )
         for number, verdict in enumerate(ends, start=1):
-            place = f"1.{number}.1"
+            place = f"1.{number}.1"  # round, match and board
             _submit_form(
                 self.client, "/host/tournament/1", do="decide", place=place, verdict=verdict
             )
@@ -124,7 +131,7 @@ class HubTour:
         yield Stop("hub-tournaments", "/tournaments")
 
     def _round(self, state: str) -> Iterator[Stop]:
-        """Show a round to everybody, to the host and to a player."""
+        """Show a round to everybody, to the owner as the tournament's director, and to a player."""
         yield Stop(f"hub-cup-{state}-screen", "/")
         yield Stop(f"hub-cup-{state}", "/tournament/1", is_guest=True)
         yield Stop(f"hub-cup-{state}-director", "/host/tournament/1")
@@ -152,7 +159,9 @@ class PairTour:
     """The tour of two simulated tables that play games with each other over a real hub."""
 
     def __init__(self, hub: Hub, tables: Mapping[Seat, TableTour], clock: FakeClock) -> None:
-        self.hub, self.tables, self.clock = hub, tables, clock
+        self.hub = hub
+        self.tables = tables
+        self.clock = clock
         self.client = tables[Seat.SOUTH].client
 
     def stops(self, games: tuple[str, ...] = PAIR_GAMES) -> Iterator[Stop]:
@@ -192,6 +201,7 @@ class PairTour:
         self._confirm()
         self._until("the first decision", lambda seat: self._phase(seat) is Phase.ORDERS)
         yield from self._everybody(f"tables-{name}-orders")
+        # one side hands in, and the other table gets its message
         first = next(seat for seat in SEATS if seat in self._session(seat).awaited_seats)
         received = self._remote(first.other).received_count
         self._hand_in(first)
@@ -200,6 +210,7 @@ class PairTour:
             lambda _: self._remote(first.other).received_count > received,
         )
         yield from self._everybody(f"tables-{name}-waits")
+        # the other side hands in, in a game of turns after the stages of the first one's turn
         while first.other not in self._session(first.other).awaited_seats:
             self._confirm()
         self._hand_in(first.other)
@@ -215,14 +226,15 @@ class PairTour:
         yield from self._everybody(f"tables-{name}-over")
 
     def _falls_silent(self) -> Iterator[Stop]:
-        """Agree on another game, and let one table fall silent."""
+        """Agree on another game, and let North's table fall silent. South's then ends the game."""
         self._agree("outbuffered")
         self.tables[Seat.NORTH].companion.hub.close()
         self.clock.advance(SILENCE_TIMEOUT_S)
         self._until("a notice of the silence", lambda _: "silent" in self._notices(Seat.SOUTH))
         yield from self._everybody("tables-silent")
         yield Stop("tables-silent-host", "/host")
-        for _ in range(2):  # the second request ends the game without the other table's consent
+        # the first request asks the other table, the second ends the game without its consent
+        for _ in range(2):
             self.tables[Seat.SOUTH].table.abandon()
 
     # ---- one step of a game ----
@@ -264,7 +276,8 @@ class PairTour:
     def _until(self, what: str, condition: Callable[[Seat], Any]) -> None:
         """Let both tables work until the condition is true for both seats.
 
-        The fake clock moves on meanwhile, because tables refuse messages that come too often.
+        The messages between them take real time. The fake clock moves on meanwhile, because tables
+        refuse messages that come too often.
         """
 
         def holds_at_both_tables() -> bool:
@@ -279,7 +292,7 @@ class PairTour:
         return " ".join(self.tables[seat].table.view().devices.notices)
 
     def _confirm(self) -> None:
-        """Confirm the board of each table that waits for it."""
+        """Confirm the board of each table that waits for that, and has not told the other yet."""
         for seat in SEATS:
             session = self._session(seat)
             if (
@@ -292,7 +305,8 @@ class PairTour:
                     )
 
     def _hand_in(self, seat: Seat) -> None:
-        session, table = self._session(seat), self.tables[seat].table
+        session = self._session(seat)
+        table = self.tables[seat].table
         if session.paused_by:
             table.resume(seat)
         action = session.require_game().random_action(session.state, seat, Random(3))
@@ -304,7 +318,8 @@ def open_pair_tour() -> Iterator[PairTour]:
     """Open the tour of two tables and their hub in a temporary folder."""
     clock = FakeClock()
     with TemporaryDirectory() as folder, ExitStack() as stack:
-        path, web = Path(folder), WebSettings(host="127.0.0.1", port=0, viewers=64)
+        path = Path(folder)
+        web = WebSettings(host="127.0.0.1", port=0, viewers=64)
         hub = stack.enter_context(AdmittingHub(hub_settings(path / "hub", web=web), clock))
         tables = {
             seat: stack.enter_context(closing(TableTour(path / seat, clock))) for seat in SEATS

@@ -72,7 +72,8 @@ class Toy(Game[Race, int]):
             raise Illegal(Refusal.WRONG_PHASE, "That is beyond the strip", "race")
 
     def apply(self, state: Race, actions: Mapping[Seat, int], rng: Random) -> Step[Race]:
-        (seat, steps), ranks = next(iter(actions.items())), list(state.ranks)
+        (seat, steps) = next(iter(actions.items()))
+        ranks = list(state.ranks)
         ranks[SEATS.index(seat)] = min(4, ranks[SEATS.index(seat)] + steps)
         after = replace(state, ranks=(ranks[0], ranks[1]), turn=seat.other)
         return Step(after, (Event(CommonEvent.MOVE, f"{SIDES[seat].name} goes {steps}", seat),))

@@ -144,7 +144,8 @@ def open_web_rig(
     open_coach: Callable[[Sequence[str]], Any] = BotProcess,
 ) -> Iterator[WebRig]:
     """Open a table with its pages, which work in the caller's thread."""
-    clock, health = FakeClock(), FakeHealth()
+    clock = FakeClock()
+    health = FakeHealth()
     with (
         Journal(folder / "journal.sqlite") as journal,
         Table(journal, clock, table_settings) as table,

@@ -1,7 +1,8 @@
-"""Helpers: a pseudo-language, and what finds texts that were not translated to it.
+"""Helpers: a pseudo-language, and functions that find texts that were not translated to it.
 
-It puts every sentence of the catalogues in brackets, such as `⟦{many} and {end}⟧`. Text outside of
-brackets was never given to `say`, or has lost its pattern on the way to a page.
+The pseudo-language puts every sentence of the catalogues in brackets, such as `⟦{many} and {end}⟧`.
+Words outside of brackets show a fault: they were never given to `say`, or were put together with
+other words on their way to a page, so that no catalogue has the whole.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ INVISIBLE_TAGS = ("script", "style")
 CLASSES_SAME_IN_ALL_LANGUAGES = frozenset(
     ("mono", "receipt", "code", "lab", "letter", "leg", "notation")
 )
-# Words that are the same in every language.
+# Words that are the same in every language, and so need no translation.
 SAME_IN_ALL_LANGUAGES = re.compile(
     r"Camera Module \d( Wide)?|HQ Camera|\bauto\b|"
     + "|".join(LANGUAGES.values())
@@ -125,15 +126,16 @@ def _catalogue_patterns() -> frozenset[str]:
     )
 
 
-# Patterns of the beginning and the end of a sentence, each with its only bracket.
+# Patterns of the first and the last part of a sentence that is sent in parts. Each has one bracket.
 PARTIAL_SENTENCES = {"{text!o}": "⟦{text!o}", "{text!w}": "{text!w}⟧"}
 
 
 def bracketed(language: str, one: str, many: str = "", n: int | None = None) -> str:
     """Return a pattern in the pseudo-language. It replaces `companion.core.i18n.translate_pattern`.
 
-    English stays as it is. Words that are in no catalogue stay outside of brackets, even within
-    another sentence.
+    English stays as it is. A pattern with words that is in no catalogue gets its brackets the wrong
+    way round, `⟧words⟦`. So the words stay outside of brackets, even if the pattern becomes a part
+    of another sentence, such as `⟦before ⟧words⟦ after⟧`.
     """
     pattern = many if many and n != 1 else one
     if language == "en":
@@ -152,8 +154,12 @@ def brackets(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def text_outside_brackets(text: str) -> str:
-    """Return a text with spaces in place of all brackets and of what is in them."""
-    characters, depth = [], 0
+    """Return a text with spaces in place of all brackets and of what is in them.
+
+    The depth is below 0 inside of brackets that are the wrong way round, see `bracketed`.
+    """
+    characters = []
+    depth = 0
     for character in text:
         depth += character == "⟦"
         characters.append(" " if depth > 0 or character in "⟦⟧" else character)
@@ -172,7 +178,7 @@ def untranslated_words(text: str) -> str:
 def untranslated_on_page(html: str, names: Iterable[str] = ()) -> set[str]:
     """Return all texts of a page that people read or hear and that were not translated.
 
-    `names`, which people have typed, do not count.
+    People have typed `names`, so they need no translation.
     """
     reader = _PageReader()
     reader.feed(html)
@@ -187,26 +193,29 @@ def untranslated_on_page(html: str, names: Iterable[str] = ()) -> set[str]:
 
 
 def untranslated_in_json(value: object, key: str = "") -> set[str]:
-    """Return the untranslated texts of a JSON value, which has this key in an object.
+    """Return the untranslated texts of a JSON value. `key` is its key in the object around it.
 
     Only what people see counts: values with a key of `_SHOWN_KEYS`, and texts of several words.
+    Markup does not count.
     """
     if isinstance(value, dict):
         shown = ((name, item) for name, item in value.items() if name not in _PROGRAM_KEYS)
         return {text for name, item in shown for text in untranslated_in_json(item, str(name))}
     if isinstance(value, list):
         return {text for item in value for text in untranslated_in_json(item, key)}
-    if not isinstance(value, str) or not (
-        key in _SHOWN_KEYS or _TWO_WORDS.search(text_outside_brackets(value))
-    ):
+    if not isinstance(value, str):
         return set()
-    return {value} if untranslated_words(value) and not re.search(r'[<"=]', value) else set()
+    is_shown = key in _SHOWN_KEYS or _TWO_WORDS.search(text_outside_brackets(value))
+    is_markup = re.search(r'[<"=]', value)
+    return {value} if is_shown and not is_markup and untranslated_words(value) else set()
 
 
 class _PageReader(HTMLParser):
-    """Collects the texts of a page.
+    """Collects the texts of a page that people read or hear.
 
     They are between tags, in the attributes of `READ_ATTRIBUTES`, and in data that scripts show.
+    Elements whose text need not be translated (`is_exempt`) are left out with all that is in them,
+    except for their data.
     """
 
     def __init__(self) -> None:
@@ -221,8 +230,9 @@ class _PageReader(HTMLParser):
             bool(CLASSES_SAME_IN_ALL_LANGUAGES & set(values.get("class", "").split()))
             or tag in INVISIBLE_TAGS
             or tag == "code"
+            # words in a language that is not the page's own, such as the name of that language
+            or ("lang" in values and tag != "html")
         )
-        is_exempt = is_exempt or ("lang" in values and tag != "html")
         if not (is_exempt or self._is_in_exempt()):
             self.texts += [values[name] for name in READ_ATTRIBUTES if name in values]
             if tag == "input" and values.get("type") in ("submit", "button", "reset"):
@@ -237,6 +247,7 @@ class _PageReader(HTMLParser):
             self._open.append((tag, is_exempt))
 
     def handle_endtag(self, tag: str) -> None:
+        # also close the elements in it whose end tags HTML permits to leave out, such as `li`
         while self._open and self._open.pop()[0] != tag:
             pass
 
@@ -254,7 +265,10 @@ class _PageReader(HTMLParser):
 
 
 def _data_texts(value: str) -> Iterator[str]:
-    """Yield the sentences in a `data-` attribute that a script may show, also those in its JSON."""
+    """Yield the sentences in a `data-` attribute that a script may show, also those in its JSON.
+
+    Texts with a slash, an equals sign or a decimal number are addresses, settings and drawings.
+    """
     if value[:1] in ("{", "["):
         try:
             yield from untranslated_in_json(json.loads(value))

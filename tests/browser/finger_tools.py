@@ -157,12 +157,14 @@ class Finger:
 
         Where the first tap changes nothing, tap only once more.
         """
-        table, journal = self.tour.table, database_of(journal_of(self.tour.table))
+        table = self.tour.table
+        journal = database_of(journal_of(self.tour.table))
         self._posts.clear()
         live_before = live_of(table)
         with closing(sqlite3.connect(":memory:")) as saved:
             journal.backup(saved)
-            facts, orders = self._facts(), self._orders()
+            facts = self._facts()
+            orders = self._orders()
             self.tap(place, PAUSES_MS[0])
             facts_after_one = self._facts()
             orders &= self._orders()  # the first tap may take back an order, or clear it

@@ -72,7 +72,8 @@ def test_end_turn_rests_after_a_quick_answer(own_clock: WebDriver) -> None:
     The key "End turn" is then back at the same place with the same words, but for another turn.
     """
     with finger_at_game(own_clock, "kahmate", starter="south") as finger:
-        tour, table = finger.tour, finger.tour.table
+        tour = finger.tour
+        table = finger.tour.table
         while table.view().turn.number == 0 or table.view().phase is not Phase.ORDERS:
             tour.go_on()
         finger.open(Stop("south", "/seat/south"), False)
@@ -103,7 +104,8 @@ def test_handing_in_twice_loses_no_order(own_clock: WebDriver) -> None:
     """Tap "Hand in" again after 100 and after 650 ms. The order must stay sealed."""
     slots = "return [...document.querySelectorAll('.slot')].map(s => s.dataset.letter).join('')"
     with finger_at_game(own_clock, "outbuffered") as finger:
-        tour, table = finger.tour, finger.tour.table
+        tour = finger.tour
+        table = finger.tour.table
         tour.go_on()
         for pause_ms in (100, 650):
             finger.open(Stop("south", "/seat/south"), False)
@@ -133,7 +135,8 @@ def test_a_confirmation_rests_and_closes_by_itself(own_clock: WebDriver) -> None
     is_dialog_open = "return !!document.querySelector('dialog[open]')"
     focus = "return document.activeElement.textContent"
     with finger_at_game(own_clock, "outbuffered") as finger:
-        tour, table = finger.tour, finger.tour.table
+        tour = finger.tour
+        table = finger.tour.table
         tour.go_on()
         finger.open(Stop("south", "/seat/south"), True)
         own_clock.execute_script(_HOLD_LONG_TIMERS)
@@ -161,7 +164,8 @@ def test_a_bouncing_finger_ends_one_turn(own_clock: WebDriver) -> None:
         table = finger.tour.table
         table.resume("host")
         finger.open(Stop("screen", "/"), False)
-        number, place = table.view().turn.number, centre(own_clock, ".whole")
+        number = table.view().turn.number
+        place = centre(own_clock, ".whole")
         for _ in range(3):
             finger.tap(place, 40)
         assert table.view().turn.number == number + 1

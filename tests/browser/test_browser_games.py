@@ -118,7 +118,8 @@ def check_receipts(window: WebDriver) -> None:
         lambda: len([text for text in texts_of(window, ".verdict") if text]) == 2,
     )
     for proof in window.find_elements(By.CSS_SELECTOR, ".proof"):
-        text, receipt = proof.get_attribute("data-text"), proof.get_attribute("data-receipt")
+        text = proof.get_attribute("data-text")
+        receipt = proof.get_attribute("data-receipt")
         assert hashlib.sha256(text.encode()).hexdigest() == receipt
         assert "matches" in proof.find_element(By.CSS_SELECTOR, ".verdict").text.lower()
 
@@ -130,7 +131,8 @@ def test_a_turn_goes_on_after_a_kill(tmp_path: Path, windows: Windows) -> None:
     """
     south, north, wall = windows
     with service_process(tmp_path, "--simulate", "--port", "0", "--game", "outbuffered") as service:
-        client, port = Client(service.url), str(service.port)
+        client = Client(service.url)
+        port = str(service.port)
         wall.get(service.url)
         sit_down(south, service, "south", "Mara")
         sit_down(north, service, "north", "Jonas")
@@ -165,7 +167,8 @@ def test_a_reveal_is_animated_once_a_step(tmp_path: Path, windows: Windows) -> N
         ".filter(target => target?.dataset).flatMap(target => Object.keys(target.dataset))"
     )
     with in_process_service(tmp_path, "outbuffered") as service:
-        client, north = Client(service.url), Client(service.url)
+        client = Client(service.url)
+        north = Client(service.url)
         client.post("/api/seat/south/take", name="")
         north.post("/api/seat/north/take", name="")
         wait_for_phase(client, "orders")

@@ -72,7 +72,8 @@ def test_long_standings_are_shown_in_parts(window: WebDriver, tmp_path: Path) ->
             "six to eight rows in sight",
             lambda: 6 <= len(window.execute_script(_NAMES_IN_SIGHT)) < 9,
         )
-        names, parts = set[str](), 0
+        names = set[str]()
+        parts = 0
         # four or five parts would do, but the page may have gone on by itself meanwhile
         while len(names) < 30 and parts < 10:
             assert window.execute_async_script(_SHOW_NEXT_ROWS) is None
@@ -104,7 +105,8 @@ def test_many_tables_are_shown_in_parts(
     return [  // the share of the height, and the numbers of the tables
       (ends - box.top) / (sign - box.top), tiles.map(tile => tile.querySelector('b').textContent)
     ]"""
-    clock, records = RealClock(), played_records("outbuffered", 2, 1)
+    clock = RealClock()
+    records = played_records("outbuffered", 2, 1)
     room = HubRoom("Club", clock)
     for number in range(1, table_count + 1):
         room.add(HubTable(f"t{number}", number, ""))

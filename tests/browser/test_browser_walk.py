@@ -47,8 +47,11 @@ SCALE = 0.1
 SMALL = (320, 640)
 SMALLEST = (320, 568)
 LOW = (360, 640)
-UPRIGHT, TABLET, LAPTOP = (1080, 1920), (768, 1024), (1366, 768)
-DISPLAY, SCREEN = SIZES["display"], SIZES["screen"]
+UPRIGHT = (1080, 1920)
+TABLET = (768, 1024)
+LAPTOP = (1366, 768)
+DISPLAY = SIZES["display"]
+SCREEN = SIZES["screen"]
 LOW_TABLET = (768, 900)
 NARROW = (1440, 1080)
 # The game whose walk includes the pages that belong to no game.
