@@ -1,4 +1,8 @@
-"""Helpers: states of Robot Arena made by hand, turns carried out in them, and their results."""
+"""Helpers: states of Robot Arena made by hand, turns carried out in them, and their results.
+
+A side's orders are in the game's notation, such as `1:N 2:aE 3:D`: robot 1 moves north, robot 2
+attacks to the east, and robot 3 defends itself.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,8 @@ from companion.games.base import Event, Step
 GAME = Arena()
 RNG = Random(0)
 SOUTH, NORTH = SEATS
-# The square of each robot by its number, or its square and its hit points.
+# The square of each robot by its number, such as `{1: "c4"}`. A robot that is damaged has its
+# square and its hit points instead: `{1: ("c4", 10)}`.
 Places = dict[int, str | tuple[str, int]]
 
 
@@ -23,7 +28,10 @@ def start(**options: object) -> State:
 
 
 def make_state(south: Places, north: Places, turn: int = 1, **options: object) -> State:
-    """Make a state from the robots of both sides. Robots without points have all hit points."""
+    """Make a state from the robots of both sides, at the beginning of a turn.
+
+    Robots whose places have no hit points are not damaged.
+    """
     state = start(**options)
 
     def side(places: Places) -> tuple[Robot, ...]:
@@ -39,6 +47,7 @@ def make_state(south: Places, north: Places, turn: int = 1, **options: object) -
 
 
 def carry_out(state: State, south: str, north: str) -> Step[State]:
+    """Carry out a turn with the orders of both sides, which must be legal."""
     actions = {SOUTH: GAME.parse(south), NORTH: GAME.parse(north)}
     GAME.require(state, actions)
     return GAME.apply(state, actions, RNG)

@@ -1,4 +1,9 @@
-"""Helpers: states of BINMAT made by hand, actions carried out in them, and refusals."""
+"""Helpers: states of BINMAT made by hand, actions carried out in them, and refusals.
+
+A card is a value and a suit, such as `5&`. An action is a letter for its kind, the card if there is
+one, and the lane: `d3` draws from lane 3, and `p5&3` plays the 5& face down to lane 3. A `u` plays
+it face up, `c3` calls for a combat in lane 3, and `--` passes.
+"""
 
 from __future__ import annotations
 
@@ -30,12 +35,16 @@ def start(**options: Any) -> State:
 
 
 def with_cards(state: State, lane: int = 0, **piles: str | bool) -> State:
-    """Return the state with other cards in one lane or in hands, such as `attack="5& 3%"`.
+    """Return the state with other cards in one lane, in hands or in the attacker's piles.
 
-    Cards are listed from the oldest, those of decks from the top. `south` and `north` are hands.
-    `deck`, `discard`, `defence`, `attack`, `defence_open` and `decks_open` belong to the lane.
+    An example is `attack="5& 3%"`. Cards are listed from the oldest, those of decks from the top.
+
+    - `deck`, `discard`, `defence`, `attack`, `defence_open` and `decks_open` belong to the lane.
+    - `south` and `north` are hands.
+    - `attacker_deck` and `attacker_discard` belong to no lane.
     """
     changes: dict[str, Any] = {}
+    # fields of the state that have one item for each lane
     field_names = {
         "deck": "decks",
         "discard": "discards",
@@ -59,12 +68,15 @@ def with_cards(state: State, lane: int = 0, **piles: str | bool) -> State:
 
 
 def attacker_to_move(state: State) -> State:
-    """Return the same state with the attacker to move."""
+    """Return the same state with the attacker to move, one turn later if need be."""
     return replace(state, turns_left=state.turns_left - 1) if state.seat is DEFENDER else state
 
 
 def carry_out(state: State, *actions: str) -> Step[State]:
-    """Carry out legal actions one after the other, and return the last step."""
+    """Carry out legal actions one after the other, and return the last step.
+
+    Each rule that an event names must be one of the rules page.
+    """
     rng = Random(7)
     for action in actions:
         seat = state.seat
@@ -77,7 +89,7 @@ def carry_out(state: State, *actions: str) -> Step[State]:
 
 
 def reason_against(state: State, action: str) -> tuple[Reason, str]:
-    """Require that the rules refuse an action, and return the reason and the sentence."""
+    """Require that the rules refuse an action. Return the refusal's reason and sentence."""
     assert action not in GAME.legal_actions(state, state.seat)
     with pytest.raises(Illegal) as refusal:
         GAME.check(state, state.seat, GAME.parse(action))
@@ -101,9 +113,10 @@ def all_cards(state: State) -> list[str]:
 
 
 def ways_to_play(state: State, card: str) -> str:
-    """Return the ways to play a card of the hand.
+    """Return the legal ways to play a card of the hand.
 
-    For example, `p0 u3` is face down in lane 0 and face up in lane 3.
+    For example, `p0 u3` means face down to lane 0, and face up to lane 3.
     """
     legal = GAME.legal_actions(state, state.seat)
+    # the action `p5&3` has its kind, its card and its lane in this order
     return " ".join(text[0] + text[3] for text in legal if text[1:3] == card)

@@ -1,4 +1,8 @@
-"""Helpers: random states, games of two bots, and fakes of bots' processes."""
+"""Helpers: random states, games of two bots, and fakes of bots' processes.
+
+In the program, a bot runs in a process of its own. An `InProcessBot` thinks in the test's process,
+and a `ScriptedProcess` does not think at all but answers by a script.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +61,10 @@ def random_states(name: str, count: int, max_decisions: int, **options: Any) -> 
 def consecutive_states(
     name: str, count: int, seed: int, options: Mapping[str, Any]
 ) -> Iterator[Any]:
-    """Yield the first `count` states of random games, one game after the other."""
+    """Yield the first `count` states of random games, one game after the other.
+
+    Unlike those of `random_states`, they follow each other, as a bot sees them in a game.
+    """
     game = game_named(name)
     rng = Random(seed)
 
@@ -83,7 +90,11 @@ def is_legal(name: str, state: Any, seat: Seat, text: str) -> bool:
 def play_bots(
     name: str, levels: tuple[int, int], seed: int, max_decisions: int, **options: Any
 ) -> list[tuple[str, ...]]:
-    """Let two bots play. Return the actions of each decision, South's first."""
+    """Let two bots play for at most so many decisions. Return the actions of each decision.
+
+    `levels` are those of South's and of North's bot. If both seats act at once, South's action is
+    the first. Each bot sees every step, as it would in the program.
+    """
     game = game_named(name)
     rng = Random(seed)
     state = game.setup(game.options(options), rng)
@@ -138,10 +149,13 @@ class InProcessBot:
 
 @dataclass
 class ScriptedProcesses:
-    """Opens fakes of bots' processes, which answer by a script and record their requests."""
+    """Opens fakes of bots' processes, which answer by a script and record their requests.
+
+    Put it in place of the class `BotProcess`: a call of it opens a process.
+    """
 
     answers: Callable[[Mapping[str, Any]], str] = lambda _: "UUS"
-    """Returns the action for a view."""
+    """Returns the action for a view. By default it is `UUS` of Outbuffered: up, up, shoot."""
     why: tuple[str, ...] = ()
     """The reasons that come with each action."""
     loss: float | None = None
@@ -162,7 +176,7 @@ class ScriptedProcesses:
 
 
 class ScriptedProcess:
-    """A fake of one bot's process."""
+    """A fake of one bot's process, with the methods of `BotProcess`."""
 
     def __init__(self, processes: ScriptedProcesses) -> None:
         self._processes = processes

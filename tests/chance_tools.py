@@ -1,4 +1,8 @@
-"""Helpers: compute the chance of a game again, with code that shares nothing with the program."""
+"""Helpers: compute the chance of a game again, with code that shares nothing with the program.
+
+The table and both players each give a part of a game's seed, so that nobody can choose it. Before
+the game the table publishes a commitment to its part, which is checked here.
+"""
 
 from __future__ import annotations
 

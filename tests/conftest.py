@@ -1,7 +1,7 @@
 """Hooks and fixtures of all tests.
 
-Hooks choose the order in which files of tests run. A fixture fails each test that leaves a thread,
-file, camera or pin open.
+Hooks choose the order in which the files of tests run, so that workers seldom wait. A fixture fails
+each test that leaves a thread, a file, a camera or a pin open.
 """
 
 from __future__ import annotations
@@ -25,19 +25,20 @@ from run_folder import make_run_folder
 
 from companion.diagnostics import probes
 
-# None of these files has examples, and the doctest plugin cannot import several modules of one
-# name.
+# The doctest plugin must not collect these files: it cannot import several modules of one name, and
+# none of them has an example.
 collect_ignore_glob = ["**/conftest.py", "conftest.py"]
 # Examples of hypothesis have no deadline, because only tests about time measure time. They are the
 # same in every run, so that a run that fails means a fault of its commit. `make fuzz` searches with
-# random examples. Importing hypothesis searches all objects, so it has to come before
-# `pytest_collection_finish` freezes them.
+# random examples. Hypothesis is imported here, before `pytest_collection_finish` freezes all
+# objects, because its import searches all of them.
 settings.register_profile("fixed", deadline=None, derandomize=True)
 settings.register_profile("random", deadline=None)
 settings.load_profile("fixed")
 # Timeout in seconds for the end of everything that a test has closed, on a very busy machine.
 CLOSING_TIMEOUT_S = 60.0
-# Parts of the paths of files that may stay open.
+# Parts of the paths of files that may stay open: devices, deleted files and files in memory, which
+# libraries keep, and the examples of hypothesis.
 PATHS_THAT_MAY_STAY_OPEN = (
     "/dev/null",
     "/dev/urandom",
@@ -49,7 +50,8 @@ PATHS_THAT_MAY_STAY_OPEN = (
 )
 # Marks of tests that take long or wait much, in the order in which they run.
 HEAVY_MARKS = ("long", "slow", "browser")
-# Folders of tests that only compute, or write a file and close it at once. They can leak nothing.
+# Folders of tests that only compute, or write a file and close it at once. They can leave nothing
+# open, and looking for that would take much of their time.
 FOLDERS_WITHOUT_LEAKS = {
     Path(__file__).with_name(name) for name in ("archive", "core", "games", "printing")
 }
@@ -73,7 +75,7 @@ class DoctestFilter:
 def stagger_imports(config: pytest.Config) -> None:
     """Let each worker of a run of all tests begin its imports at another folder.
 
-    So each file is compiled by one worker, and the others find it compiled.
+    So most files are compiled by one worker only, and the others find them compiled.
     """
     worker = os.environ.get("PYTEST_XDIST_WORKER")
     if worker is None or config.args != config.getini("testpaths"):
@@ -107,16 +109,16 @@ def open_files() -> set[str]:
     open and close at any time.
     """
     paths = set()
-    for number in os.listdir("/proc/self/fd"):
-        path = f"/proc/self/fd/{number}"
+    for descriptor in os.listdir("/proc/self/fd"):
+        path = f"/proc/self/fd/{descriptor}"
         try:
             kind = os.stat(path).st_mode
             target = os.readlink(path)
-        except OSError:
+        except OSError:  # another thread has just closed it
             continue
-        if (stat.S_ISREG(kind) or stat.S_ISCHR(kind)) and not any(
-            part in target for part in PATHS_THAT_MAY_STAY_OPEN
-        ):
+        is_file_or_device = stat.S_ISREG(kind) or stat.S_ISCHR(kind)
+        may_stay_open = any(part in target for part in PATHS_THAT_MAY_STAY_OPEN)
+        if is_file_or_device and not may_stay_open:
             paths.add(target)
     return paths
 
@@ -133,13 +135,16 @@ def open_pins() -> set[int]:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run files with tests marked `long` first. Then alternate between files marked `slow` or
-    `browser` and files that compute. Run the light files last.
+    """Sort the tests by their files, so that the workers are busy until the end.
 
-    So no worker is left with a long file at the end, and the workers never all wait at once.
+    1. Files with a test marked `long` come first, so that none is left for the end.
+    2. Files with a test marked `slow` or `browser`, which mostly wait, alternate with files that
+       compute. So some workers compute while others wait.
+    3. All other files come last.
     """
     items.sort(key=lambda item: item.path)  # the same for all workers, wherever they have begun
-    heaviest: dict[Path, int] = {}  # index in HEAVY_MARKS of each file's heaviest mark
+    # index in HEAVY_MARKS of each file's heaviest mark, or their number if it has none
+    heaviest: dict[Path, int] = {}
     for item in items:
         weight = next(
             (index for index, mark in enumerate(HEAVY_MARKS) if item.get_closest_marker(mark)),
@@ -160,7 +165,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Exclude modules and test functions from garbage collection, and collect less often."""
+    """Exclude modules and test functions from garbage collection, and collect less often.
+
+    They live until the end of the run, so searching them again and again would only take time.
+    """
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
@@ -168,7 +176,10 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(autouse=True)
 def no_leaks(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Fail a test that leaves a thread, an open file or a device, or a pin in tests of panels."""
+    """Fail a test that leaves a thread, a file or a device open.
+
+    Pins are looked for only in tests of panels, because `open_pins` searches all objects.
+    """
     if FOLDERS_WITHOUT_LEAKS.intersection(request.path.parents):
         yield
         return
@@ -186,7 +197,8 @@ def no_leaks(request: pytest.FixtureRequest) -> Iterator[None]:
     leaked = {thread.name for thread in threading.enumerate() if thread not in threads}
     assert not leaked, f"threads still run: {', '.join(sorted(leaked))}"
     if open_count() > count:
-        # close what only the collector can close now, and not in the middle of another test
+        # The garbage collector may have to close something. Let it do so now, because in the middle
+        # of another test it would look like a fault of that test.
         gc.collect()
     end_s = time.monotonic() + CLOSING_TIMEOUT_S
     while (still_open := open_files() - files) and time.monotonic() < end_s:
@@ -196,9 +208,10 @@ def no_leaks(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def allow_games_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let only made-up machines warn of games that are kept in memory.
+    """Let only made-up machines warn that games are kept in memory, and lost without power.
 
-    Tests keep their own games below /tmp, which is in memory on many machines.
+    Tests keep their own games below /tmp, which is in memory on many machines. Without this
+    fixture, the warning would depend on the machine that runs the tests.
     """
     original = probes.is_lost_at_power_off
 

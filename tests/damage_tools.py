@@ -1,9 +1,15 @@
 """Helpers: damage the files of a journal, and check what the program makes of them.
 
-Whatever the damage, the journal can be opened, a game can be played on, and every input that is
-still in the journal is as it was written. If an input is missing, or a file was set aside, the
-journal's `notice` says so. The only exception is SQLite's write-ahead log: it is read up to the
-first wrong bit, so that a damaged or missing log looks like a shorter one.
+A journal is a database of SQLite with the inputs of all games. Whatever the damage, these must
+hold:
+
+- The journal can be opened, and people can begin a game.
+- Every input that is still in the journal is as it was written.
+- If an input is missing, or a file was set aside, the journal's `notice` says so.
+
+There is one exception to the last: SQLite's write-ahead log, which has the newest inputs, is read
+up to the first wrong bit. So a damaged or missing log looks like a shorter one, and nobody can
+notice.
 """
 
 from __future__ import annotations
@@ -21,9 +27,11 @@ from companion.core.clock import FakeClock
 from companion.core.errors import CompanionError
 from companion.core.kit import Seat
 from companion.storage.journal import Entry, Journal
+from companion.table.records import SEATS_GAME
 from companion.table.table import Table
 
-# Kinds of damage that `damage` can do.
+# Kinds of damage that `damage` can do. A page is one of the file's blocks of 4096 bytes, and the
+# log is the write-ahead log.
 KINDS = (
     "bits", "zeros", "truncated", "pages swapped", "page of elsewhere", "header",
     "no log", "log of rubbish", "log truncated", "log with flips", "log of another",
@@ -32,7 +40,7 @@ KINDS = (
 SILENT_KINDS = (
     "no log", "log of rubbish", "log truncated", "log with flips", "log of another",
 )  # fmt: skip
-# Size of a page of SQLite.
+# Size of a page of an SQLite file.
 PAGE_BYTES = 4096
 
 
@@ -45,7 +53,8 @@ def change_journal(path: Path, statement: str) -> None:
 def make_journal(path: Path, games: int = 3, with_log: bool = False) -> tuple[bytes, bytes]:
     """Write a journal of games between two people, the last of which is not over.
 
-    Return the contents of its file and of its write-ahead log, which is empty without `with_log`.
+    With `with_log`, the last two games are only in the write-ahead log, as after a power cut.
+    Return the contents of the file and of the log, which is empty otherwise.
     """
     clock = FakeClock(10.0)
     with Journal(path) as journal, Table(journal, clock) as table:
@@ -63,7 +72,10 @@ def make_journal(path: Path, games: int = 3, with_log: bool = False) -> tuple[by
 
 
 def _play(table: Table, clock: FakeClock, is_last: bool) -> None:
-    """Play two turns and end the game. The last game stays in the middle of its second turn."""
+    """Play two turns and end the game. The last game stays at the second stage of its second turn.
+
+    The salts are different texts, so that no two entries of the journal are equal.
+    """
     table.new_game("outbuffered", {}, seed=1)
     table.confirm("host", table.view().moment, 0)
     for orders in ("UUS", "RIS"):
@@ -104,6 +116,8 @@ def damage(kind: str, content: bytes, log: bytes, rng: Random) -> tuple[bytes, b
         case "log of rubbish":
             wal = bytearray(rng.randbytes(len(wal)))
         case "log of another":
+            # the log begins with a header of 32 bytes, and each page in it with one of 24 bytes:
+            # put the first page in twice, so that the sums of all later ones are wrong
             wal = wal[: 32 + 24 + PAGE_BYTES] + wal[32:]
     return bytes(file), bytes(wal)
 
@@ -113,8 +127,9 @@ def problems_after(
 ) -> list[str]:
     """Open a damaged journal as the service does, play on, and open it again.
 
-    Return a sentence for each problem. The folder has the undamaged journal as `made.sqlite`.
-    `knows_losses` is False for a kind of damage that the journal cannot notice.
+    Return a sentence for each problem. `content` and `log` are the damaged files, and the folder
+    has the undamaged journal as `made.sqlite`. `knows_losses` is False for a kind of damage that
+    the journal cannot notice.
     """
     with Journal(folder / "made.sqlite", read_only=True) as journal:
         written = {entry.id: entry for entry in journal.entries()}
@@ -130,7 +145,7 @@ def problems_after(
         journal.restore()
         notice = journal.notice
         intact: dict[int, Entry] = {}
-        for game in (0, *journal.games()):
+        for game in (SEATS_GAME, *journal.games()):
             intact |= {entry.id: entry for entry in journal.entries_until_damage(game)[0]}
         problems += [
             f"entry {number} has changed"

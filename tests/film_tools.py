@@ -1,7 +1,8 @@
 """Helper: a film of a rendered table for Chromium's fake camera, which can change while it plays.
 
-The file is in YUV4MPEG2. It has a few pictures of the same table with the noise of a sensor.
-Chromium reads the file again for every picture, so its camera shows every change at once.
+The file is in YUV4MPEG2: a header, and then pictures that are not compressed. Here they are a few
+pictures of the same table with the noise of a sensor. Chromium plays them again and again, and
+reads the file for every picture, so its camera shows every change of the file at once.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ import numpy as np
 from vision.simulation.table import SimulatedTable
 
 FRAMES_PER_S = 20
+# Number of pictures in the film.
 FRAMES = 4
+# Mark before each picture in the file.
 _FRAME = b"FRAME\n"
 
 
@@ -42,7 +45,7 @@ class Film:
         )
 
     def show(self) -> None:
-        """Show the table as it is now."""
+        """Show the table as it is now, by new pictures at the places of the old ones."""
         file = os.open(self.path, os.O_WRONLY)
         try:
             os.pwrite(file, self._frames(), len(self._head))

@@ -16,7 +16,9 @@ DOCS = Path(__file__).resolve().parents[1] / "docs"
 CAD = DOCS / "cad"
 PICTURES = DOCS / "pictures"
 MAX_PICTURE_BYTES = 150_000
+# Pictures are drawn so many times larger, and then made smaller, which smooths their edges.
 _SUPERSAMPLING = 2
+# White space around a part.
 _MARGIN_PX = 16
 
 
@@ -28,11 +30,12 @@ class Shot(NamedTuple):
     source: str
     """The OpenSCAD file, without `.scad`."""
     part: str
+    """The value of the OpenSCAD file's variable `part`. `all` shows all parts together."""
     turn_deg: tuple[float, float]
     """The camera's rotation about x and z."""
     size_px: tuple[int, int] = (480, 400)
     settings: str = ""
-    """More OpenSCAD statements."""
+    """More OpenSCAD statements, which change variables of the file."""
 
 
 SHOTS = (
@@ -61,12 +64,14 @@ def draw_picture(shot: Shot) -> None:
         command = ["xvfb-run", "-a"] if shutil.which("xvfb-run") else []
         command += f"openscad -q --autocenter --viewall --colorscheme=Tomorrow {camera}".split()
         command += ["--projection=p", f"--imgsize={width},{height}", "-o", str(raw)]
+        # a preview has colours for several parts, and a full rendering the exact shape of one
         if shot.part not in ("all", "head"):
             command.append("--render=1")
         command += ["-D", f'part="{shot.part}";{shot.settings}', str(CAD / f"{shot.source}.scad")]
         subprocess.run(command, check=True)
         with Image.open(raw) as opened:
             image = opened.convert("RGB")
+    # crop the picture to what differs from its background, whose colour is that of a corner
     paper = Image.new("RGB", image.size, image.getpixel((0, 0)))
     outline = ImageChops.difference(image, paper).getbbox() or (0, 0, width, height)
     margin = _SUPERSAMPLING * _MARGIN_PX

@@ -33,7 +33,8 @@ def random_game(
 ) -> GameFile:
     """Make the file of a game of random actions, without a table.
 
-    If the game is not over after `max_turns` turns, South resigns.
+    If the game is not over after `max_turns` turns, South resigns. `begun` is the Unix time of its
+    beginning.
     """
     game = GAMES[name]
     options = GAME_OPTIONS[name]
@@ -42,7 +43,7 @@ def random_game(
     turns: list[PlayedTurn] = []
     while game.outcome(state) is None and len(turns) < max_turns:
         tick = len(turns) + 1
-        moment = f"7.{tick}"
+        moment = f"7.{tick}"  # a moment begins with the number of its game, for which any will do
         actions = {
             seat: game.random_action(state, seat, rng) for seat in sorted(game.to_act(state))
         }
@@ -67,8 +68,8 @@ def play(
 ) -> None:
     """Play some turns of random actions at a table on a fake clock.
 
-    Then South resigns if `end` is `resign`, the owner ends the game if it is `abandon`, and
-    otherwise the game goes on.
+    After the last turn, `end` decides: with `resign` South resigns, with `abandon` the owner ends
+    the game, and with any other word the game goes on. A game may also be over before.
     """
     rng = Random(seed)
     game = GAMES[name]

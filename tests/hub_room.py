@@ -1,6 +1,8 @@
 """Helpers: a hub's room of twelve tables without a network, its pages and a league.
 
-Each table but the last has played a part of a real game.
+A hub knows its tables from the records that they send. Here games are played at tables in this
+process, and their records are given to the room at once. Each table but the last has played a part
+of a game.
 """
 
 from __future__ import annotations
@@ -41,18 +43,18 @@ NAMES = [
     "Mara", "Jonas", "Ines", "Theo", "Lea", "Olaf", "Sami", "Ruth", "Kofi", "Anna", "Yuki",
     "Paul", "Nora", "Ben", "Luis", "Emma", "Ada", "Max", "Eva", "Finn", "Mila", "Hugo",
 ]  # fmt: skip
-# The game of each table, and the number of decisions made there.
+# The game of each table, from table 1 to 12, and the number of decisions made there.
 TABLE_GAMES = (
     ("outbuffered", 3), ("outbuffered", 2), ("outbuffered", 9), ("kahmate", 5),
     ("scouts", 4), ("arena", 2), ("outbuffered", 4), ("binmat", 6),
     ("kahmate", 9), ("scouts", 19), ("arena", 1), ("", 0),
 )  # fmt: skip
-# The table whose game is over.
+# Number of the table whose game is over.
 FINISHED_TABLE = 3
 
 
 class RecordingHost:
-    """A fake of a hub's host that only records calls of its methods."""
+    """A fake of what a hub's owner can do: it only records the calls of its methods."""
 
     def __init__(self) -> None:
         self.calls: list[tuple[Any, ...]] = []
@@ -70,9 +72,10 @@ class RecordingHost:
 def played_records(
     game: str, decisions: int, seed: int, is_resigned: bool = False
 ) -> tuple[PublicRecord, ...]:
-    """Return what a table sends to a hub in a game of so many random decisions.
+    """Play a game at a table by random decisions, and return the records that it sends to a hub.
 
-    The game is left after them, in the middle of a turn. With `is_resigned`, North resigns then.
+    After `decisions` the game stops in the middle of a turn, where North resigns if `is_resigned`.
+    Without a game (an empty text) the table sends what it sends before its first game.
     """
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -106,14 +109,18 @@ def played_records(
 
 
 def room_of_twelve(clock: Clock) -> HubRoom:
-    """Make the room of twelve tables. Table 7 calls for help, and table 12 is free."""
+    """Make the room of twelve tables, as `fill_room` describes it."""
     room = HubRoom("Tuesday club", clock)
     fill_room(room, clock)
     return room
 
 
 def fill_room(room: HubRoom, clock: Clock) -> None:
-    """Add the twelve tables to a room."""
+    """Add the twelve tables to a room.
+
+    Table 3 is over and table 12 is free. Table 4 has a health notice, table 6 a name of its own,
+    and table 7 calls the staff.
+    """
     for number, (game, decisions) in enumerate(TABLE_GAMES, start=1):
         name = f"id{number}"
         room.add(HubTable(name, number, "" if number != 6 else "By the window"))
@@ -133,7 +140,7 @@ def store_result(
     game: str = "scouts",
     at_s: float = 0.0,
 ) -> None:
-    """Store a result as if a table had sent it."""
+    """Store a result as if a table had sent it. `south` and `north` are numbers of people."""
     league_file_of(league).write(put_result(make_result(south, north, winner, game, at_s)))
     league_file_of(league).notify()
 
@@ -141,7 +148,7 @@ def store_result(
 def make_result(
     south: int, north: int, winner: Seat | None, game: str = "scouts", at_s: float = 0.0
 ) -> StoredResult:
-    """Return the result of a game between the people with these numbers."""
+    """Return the result of a game between the people with these numbers. None won in a draw."""
     result = GameResult(
         table="a" * 16,
         key=f"{at_s}-{south}-{north}",
@@ -162,7 +169,7 @@ def make_result(
 def open_league(
     folder: Path, clock: Clock, *tables: str, when_changed: Callable[[], None] = lambda: None
 ) -> Iterator[League]:
-    """Open a league with a file in this folder, and with tables that are always free."""
+    """Open a league with a file in this folder, and with tables of these names, always free."""
     with League(folder, clock, lambda: tables, when_changed) as league:
         yield league
 
@@ -171,7 +178,10 @@ def open_league(
 def open_hub_pages(
     room: HubRoom, clock: Clock, host: Any = None, league: League | None = None, **web: Any
 ) -> Iterator[Flask]:
-    """Open the application that shows a room."""
+    """Open the application that shows a room, and a league or, without one, an empty league.
+
+    `web` has settings of its pages.
+    """
     if league is None:
         with (
             tempfile.TemporaryDirectory() as folder,

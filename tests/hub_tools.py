@@ -1,4 +1,8 @@
-"""Helpers: a real hub with its NATS server on free ports, tables that join it, and its store."""
+"""Helpers: a real hub with its NATS server on free ports, tables that join it, and its store.
+
+Tables and hub send each other messages through the NATS server, which also stores the records of
+all tables.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +50,7 @@ ClientAction = Callable[[Client], Awaitable[None]]
 def hub_settings(folder: Path, **more: Any) -> HubSettings:
     """Return settings of a hub that only this machine can reach, on free ports.
 
-    The hub uses the templates that other tests have compiled.
+    `more` replaces some of them. The hub uses the templates that other tests have compiled.
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     share_templates(folder)
@@ -84,7 +88,11 @@ def running_hub(folder: Path, **more: Any) -> Iterator[Hub]:
 
 
 class TableAtHub:
-    """A table that has joined a hub. Only its line to the hub has a thread."""
+    """A table that has joined a hub. Only its line to the hub has a thread.
+
+    `member` is its membership, and `start_after` in it the last journal entry that the hub does not
+    receive, because it was there before the table joined.
+    """
 
     def __init__(self, folder: Path, member: Membership, clock: Clock | None = None) -> None:
         self.folder = folder
@@ -123,7 +131,7 @@ class TableAtHub:
             self.table.take_seat(seat, name)
 
     def entries(self) -> list[int]:
-        """Return the numbers of the journal entries that the hub should receive."""
+        """Return the numbers of the journal entries that the hub has to receive, in order."""
         return [entry.id for entry in self.journal.entries() if entry.id > self.member.start_after]
 
     def close(self) -> None:
@@ -135,7 +143,10 @@ class TableAtHub:
 def join_table(
     hub: Hub, folder: Path, *, names: bool = False, clock: Clock | None = None
 ) -> TableAtHub:
-    """Join a hub with a new table, and return the table."""
+    """Join a hub with a new table, and return the table. The folder's name is that of the table.
+
+    `names` says whether it sends the names of its players.
+    """
     folder.mkdir(exist_ok=True)
     member = join(hub.urls()[0], hub.table_join_code.code, folder.name, sends_names=names)
     return TableAtHub(folder, member, clock)
@@ -150,7 +161,7 @@ async def read_stored_records(server: str, private_key: str, table: str) -> list
         subject = record_subject(table)
         records = []
         sequence = 1
-        while True:
+        while True:  # until there is no further message
             message = await stream.get_msg(
                 RECORDS_STREAM, seq=sequence, subject=subject, next=True, direct=True
             )
@@ -168,6 +179,7 @@ def records_at_hub(hub: Hub, table: str) -> list[PublicRecord]:
     Try again while the hub's NATS server restarts.
     """
 
+    # `until` takes an empty list for a failure, so records that were read are put into a list
     def read_records() -> list[list[PublicRecord]]:
         with suppress(OSError, NatsError):
             return [
@@ -180,14 +192,14 @@ def records_at_hub(hub: Hub, table: str) -> list[PublicRecord]:
 
 
 def shows_last_input(hub: Hub, table: TableAtHub) -> bool:
-    """Return whether the hub's room has the table's last journal entry."""
+    """Return whether the hub's room has got the table's last journal entry."""
     tables = hub.room.tables()
     latest = next((other.latest for other in tables if other.id == table.member.table_id), None)
     return latest is not None and latest.record.entry == table.entries()[-1]
 
 
 def need_of_table(hub: Hub, number: int) -> str:
-    """Return what a table needs, as the hub's room says it."""
+    """Return what the table with this number needs of the staff, as the hub's room says it."""
     table = hub.room.table(number)
     assert table is not None
     return table.need(hub.room.now_s())
@@ -202,9 +214,9 @@ def kill_nats(hub: Hub) -> None:
 
 @contextmanager
 def mount_small_disk(folder: Path) -> Iterator[Path]:
-    """Mount a disk of 96 MB on a folder until the end of the block.
+    """Mount a disk of 96 MB on a folder until the end of the block, to test a disk that is full.
 
-    Skip the test if it is not run by root.
+    Only root may mount a disk, so skip the test for anybody else.
     """
     folder.mkdir()
     command = ["mount", "-t", "tmpfs", "-o", "size=96m", "tmpfs", str(folder)]
@@ -237,7 +249,7 @@ def joined_services(folder: Path) -> Iterator[list[Companion]]:
         yield services
 
 
-# ---- what a tampered program can do with a table's key ----
+# ---- what a tampered program can do with a table's key -------------------------------------------
 
 
 async def connect_with_key(hub: Hub, table: TableAtHub | None, refusals: list[str]) -> Client:

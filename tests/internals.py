@@ -1,4 +1,7 @@
-"""Helpers: access to private parts of the program, for what several tests need of them."""
+"""Helpers: access to private parts of the program that several tests need.
+
+They are all in this file, so that a change of these parts has to change one place only.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +22,7 @@ from vision.simulation.table import SimulatedTable
 from vision.simulation.view import CameraView
 from web.server.server import Server
 
+# imported for annotations only, because the parts of a hub take long to import
 if TYPE_CHECKING:
     from companion.hub_server.app import Hub
     from companion.league.league import League
@@ -58,7 +62,7 @@ def database_of(store: Journal | LeagueFile) -> sqlite3.Connection:
 
 
 def simulate_full_disk(store: Journal | LeagueFile) -> None:
-    """Let a database grow no more, as on a full disk."""
+    """Let a database grow no more, as if the disk were full."""
     pages = database_of(store).execute("PRAGMA page_count").fetchone()[0]
     database_of(store).execute(f"PRAGMA max_page_count={pages}")
 
@@ -78,7 +82,10 @@ _bare_tables: deque[LitTable] = deque(maxlen=8)
 
 
 def share_bare_table(table: SimulatedTable) -> SimulatedTable:
-    """Give a table the picture of an earlier one without pieces, if kit and view are the same."""
+    """Give a table the picture of an earlier one without pieces, if kit and view are the same.
+
+    Return the table.
+    """
     view = _bare_view(table.view)
     for bare in tuple(_bare_tables):
         if (bare.kit, _bare_view(bare.view)) == (table.kit, view):
@@ -89,7 +96,11 @@ def share_bare_table(table: SimulatedTable) -> SimulatedTable:
 
 
 def _bare_view(view: CameraView) -> CameraView:
-    """Return the view without the values that do not change a table without pieces and hands."""
+    """Return the view without what changes only a later step of rendering.
+
+    Noise, blur, flicker and JPEG come last, and skin is only that of hands. So two views that
+    differ only in these share one picture of the table without pieces.
+    """
     return replace(
         view,
         noise=0.0,

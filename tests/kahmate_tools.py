@@ -1,4 +1,15 @@
-"""Helpers: states of Kahmate made by hand, and a second, slow implementation of its rules."""
+"""Helpers: states of Kahmate made by hand, and a second, slow implementation of its rules.
+
+Kahmate is played with five kinds of pieces on 8 files and 11 ranks. South is blue and runs up to
+rank 11, North is pink and runs down to rank 1. The notation of actions:
+
+- `R@c2 … S@d1` places a side's pieces: two regular ones (R), then big, tough, fast and smart.
+- `c2-c3-d3` is a run step by step. With `-goal` at its end, it leads over the edge of the board.
+- `c4*d3` is a pass of the ball, `c4!e6` a kick.
+- `c4-c5xc6` is a tackle: a walk next to the carrier, and the carrier's square. With the walk of a
+  second piece it is `c4-c5&d4-d5xc6`.
+- `3` plays a card in a face-off, and `.` ends the turn.
+"""
 
 from __future__ import annotations
 
@@ -38,9 +49,10 @@ def make_state(
 ) -> State:
     """Make a state from pieces such as `B@b4 R@c4` and the ball's square.
 
-    Pieces that are not named are parked far from the ball. `down` are the squares of turned-over
-    pieces, each with the number of its owner's turns that it still lies, such as `e6=1 b4=2`.
-    `moved_pieces` are the squares of pieces that have run or tackled in this turn.
+    `seat` is on turn. Pieces that are not named are parked near their home ranks. `down` are the
+    squares of turned-over pieces, each with the number of its owner's turns for which it still
+    lies, such as `e6=1 b4=2`. `moved_pieces` are the squares of pieces that have run or tackled in
+    this turn. `cards` are the hands for face-offs, South's first.
     """
     places = [*_team(blue, _PARKED[0], ball), *_team(pink, _PARKED[1], ball)]
     number = {square: piece for piece, square in enumerate(places)}
@@ -60,7 +72,10 @@ def make_state(
 
 
 def _team(text: str, parked: tuple[str, ...], ball: str) -> list[str]:
-    """Return the squares of a team in the order of its pieces: R R B T F S."""
+    """Return the squares of a team in the order of its pieces: R R B T F S.
+
+    Pieces that `text` does not name get the first free squares of `parked`.
+    """
     named: dict[str, list[str]] = {}
     for entry in text.split():
         letter, _, square = entry.partition("@")
@@ -106,7 +121,7 @@ def set_up_state(**options: object) -> State:
 
 
 def with_hands(state: State, south: tuple[int, ...], north: tuple[int, ...]) -> State:
-    """Return the state with other cards in both hands."""
+    """Return the state with other cards for face-offs in both hands."""
     return replace(state, cards=(south, north))
 
 
@@ -129,7 +144,7 @@ def is_legal(state: State, text: str) -> bool:
 
 
 def ball(state: State) -> tuple[str, Seat | None]:
-    """Return the ball's square, and the seat of its carrier. None: nobody carries it."""
+    """Return the ball's square, and the seat of its carrier, or None if nobody carries it."""
     dumped = GAME.dump(state)["ball"]
     return dumped["square"], dumped["seat"]
 
@@ -143,7 +158,10 @@ def down(state: State) -> dict[str, int]:
     }
 
 
-# ---- slow rules, written after the rulings and computed from the public dump alone ---------------
+# ---- slow rules ----------------------------------------------------------------------------------
+
+# They are written after the sentences of the rulings, and know only what everybody sees of a state.
+# They try all walks, so they need no clever code, in which they could share a fault with the game.
 
 # Maximum number of steps of a run, by the letter of the role.
 SPEEDS = {"R": 3, "B": 2, "T": 3, "F": 4, "S": 3}
@@ -152,7 +170,8 @@ SPEEDS = {"R": 3, "B": 2, "T": 3, "F": 4, "S": 3}
 class SlowKahmate:
     """The legal actions of a turn, found by trying every walk on the board of a dump.
 
-    Squares are (file, rank), both from 1.
+    A dump is what everybody sees of a state, as JSON. Squares are (file, rank), both from 1, and
+    `ahead` is the step in ranks towards the goal.
     """
 
     def __init__(self, dump: dict[str, Any]) -> None:
@@ -197,6 +216,8 @@ class SlowKahmate:
                     yield [*walk, square]
 
     def runs(self) -> Iterator[str]:
+        # A run leads through pieces, but not through the ball's carrier of the other side. It ends
+        # on a free square, or where it began, or in the goal if the runner has the ball by then.
         goal_rank = 11 if self.seat == "south" else 1
         for start in self.runners():
             speed = SPEEDS[self.pieces[start]["role"]]
@@ -220,7 +241,9 @@ class SlowKahmate:
     def after_run(self, text: str, wins: Iterator[bool]) -> dict[str, Any]:
         """Return where a run leaves the runner and the ball, and which squares have a piece down.
 
-        `wins` yields for each face-off whether the runner wins it.
+        The runner has a face-off on each square with a standing opponent, and `wins` yields for
+        each whether the runner wins it. A winner goes on. A loser stops on the last free square
+        before the face-off, and a ball that it carries falls to the square behind it.
         """
         walk = [_parse_square(name) for name in text.removesuffix("-goal").split("-")]
         start = walk[0]
@@ -251,6 +274,7 @@ class SlowKahmate:
         }
 
     def passes(self) -> Iterator[str]:
+        # to a standing team-mate one or two ranks behind, at most two files aside
         if self.ball_seat != self.seat:
             return
         for square, piece in self.pieces.items():
@@ -265,6 +289,8 @@ class SlowKahmate:
                 yield f"{_name(self.ball)}*{_name(square)}"
 
     def kicks(self) -> Iterator[str]:
+        # Only a carrier with no team-mate ahead may kick: one to three ranks ahead, at most three
+        # files aside.
         if self.ball_seat != self.seat:
             return
         for square, piece in self.pieces.items():
@@ -287,6 +313,7 @@ class SlowKahmate:
         return walks
 
     def tackles(self) -> Iterator[str]:
+        # by one piece that can walk to the carrier, or by two if no piece has run in this turn
         if self.ball_seat in (self.seat, None):
             return
         approaches = {start: self.approaches(start) for start in self.runners()}

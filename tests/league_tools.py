@@ -15,14 +15,18 @@ GAME = "outbuffered"
 def make_tournament(
     system: PairingSystem = PairingSystem.SWISS, people: int = 8, **more: int
 ) -> Tournament:
-    """Make a tournament and enter so many people, the strongest first."""
+    """Make a tournament and enter so many people, the strongest first.
+
+    `more` may have `rounds` (5 if it is missing) and `minutes`, the time limit of a round (none).
+    """
     rounds = more.get("rounds", 5)
     minutes = more.get("minutes", 0)
     tournament = tournament_rules.new_tournament(
         "Club evening", system, GAME, {}, rounds=rounds, minutes=minutes
     )
     for number in range(people):
-        tournament = tournament_rules.enter(tournament, number + 1, 2000.0 - number * 10)
+        rating = 2000.0 - number * 10
+        tournament = tournament_rules.enter(tournament, number + 1, rating)
     return tournament
 
 
@@ -42,7 +46,8 @@ def play_round(
 ) -> Tournament:
     """Pair a round, and give its boards random results.
 
-    `draws` and `absent` are the probabilities that a board is drawn and that a player is absent.
+    `draws` is the probability that a board is drawn, which never happens in a knockout. `absent` is
+    the probability that a player of any other board is absent and loses by default.
     """
     tournament = tournament_rules.pair_round(tournament, 1000.0 * (len(tournament.rounds) + 1))
     for place in open_places(tournament):
@@ -56,9 +61,9 @@ def play_round(
 
 
 def south_surplus(tournament: Tournament, entrant: int) -> int:
-    """Return how much more often an entrant was South than North, on the first boards of matches.
+    """Return how much more often an entrant was South than North.
 
-    Only boards that were played count.
+    Only the first boards of matches count, and only those that were played.
     """
     people = tournament.entrant(entrant).people
     first = [match.boards[0] for match in tournament.matches(entrant) if match.boards]
@@ -66,7 +71,7 @@ def south_surplus(tournament: Tournament, entrant: int) -> int:
 
 
 def count_byes(tournament: Tournament, entrant: int) -> int:
-    """Count the byes for which an entrant has received a whole point."""
+    """Count the rounds in which an entrant had no opponent and received a whole point for that."""
     return sum(
         match.north is None and match.bye_half_points == 2 for match in tournament.matches(entrant)
     )

@@ -1,4 +1,8 @@
-"""Helpers: a real Mosquitto broker on a free port, a subscriber, and a table that publishes."""
+"""Helpers: a real Mosquitto broker on a free port, a subscriber, and a table that publishes.
+
+A broker passes messages from whoever publishes them on a topic to all subscribers of the topic. It
+keeps the last message that is *retained*, and gives it to later subscribers at once.
+"""
 
 from __future__ import annotations
 
@@ -98,13 +102,13 @@ class Broker:
 
 
 class Subscriber:
-    """A client that receives all topics."""
+    """A client that receives the messages of all topics, and can also publish some."""
 
     def __init__(self, port: int) -> None:
         self._new = threading.Condition()
         self.messages: list[tuple[str, bytes, bool]] = []
         """Topic, payload and whether it was retained, of each message in order."""
-        self._marks = 0
+        self._marks = 0  # number of the messages by which `sync` knows that it is up to date
         self.client = paho.Client(CallbackAPIVersion.VERSION2, protocol=MQTTProtocolVersion.MQTTv5)
         self.client.on_message = self._receive
         self.client.on_connect = lambda client, *_: client.subscribe("#", qos=1)
@@ -124,7 +128,10 @@ class Subscriber:
         self.client.publish(topic, payload, qos=1, retain=retain).wait_for_publish(WAIT_S)
 
     def sync(self) -> None:
-        """Wait until everything has arrived that the broker has received before this call."""
+        """Wait until everything has arrived that the broker has received before this call.
+
+        Publish a message, a mark, and wait until it comes back. It comes after all earlier ones.
+        """
         self._marks += 1
         mark = str(self._marks).encode()
         for _ in range(50):  # the subscription may not be active yet
@@ -135,14 +142,14 @@ class Subscriber:
         pytest.fail("the broker does not pass on messages")
 
     def wait_for(self, condition: Callable[[list[tuple[str, bytes, bool]]], Any]) -> Any:
-        """Wait until the condition is true of all messages so far, and return its result."""
+        """Wait until the condition, which gets all messages so far, is true. Return its result."""
         with self._new:
             if not self._new.wait_for(lambda: condition(self.messages), WAIT_S):
                 pytest.fail(f"a message did not arrive; the last were {self.messages[-5:]}")
             return condition(self.messages)
 
     def last(self, topic: str) -> bytes | None:
-        """Return the newest payload of a topic."""
+        """Return the newest payload of a topic, or None if it has had no message."""
         newest_first = reversed(self.messages)
         return next((payload for other, payload, _ in newest_first if other == topic), None)
 

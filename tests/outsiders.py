@@ -1,6 +1,7 @@
 """Helpers: read everything that a table sends to anybody but South.
 
-Tests of secrets search these pages, streams and refusals for what South hides.
+Tests of secrets search these pages, streams and refusals for what South has entered, or compare
+what two tables send that differ only in South's secret.
 """
 
 from __future__ import annotations
@@ -34,7 +35,10 @@ STREAM_PATHS = (
 
 
 def first_event(url: str, path: str, cookies: str) -> bytes:
-    """Return the first event of a stream, which has the whole fragment, or a refusal's status."""
+    """Return the first event of a stream, which has the whole changing part of the page.
+
+    If the stream is refused, return the status of the refusal.
+    """
     connection = http.client.HTTPConnection(url.removeprefix("http://"), timeout=60)
     connection.request("GET", path, headers={"Cookie": cookies})
     answer = connection.getresponse()
@@ -51,7 +55,7 @@ def first_event(url: str, path: str, cookies: str) -> bytes:
 class Outsiders:
     """Clients of everybody but South: the public, and North with its cookie.
 
-    Phones take `seats` first.
+    Before that, phones take `seats`. South's client is `south`.
     """
 
     def __init__(self, companion: Companion, seats: Sequence[Seat] = SEATS) -> None:
@@ -73,6 +77,7 @@ class Outsiders:
         ):
             for path in paths:
                 status, body, headers = client.send(path)
+                # the date and new cookies differ in every answer, whatever South has entered
                 stable_headers = {
                     name: value
                     for name, value in headers.items()

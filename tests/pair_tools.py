@@ -1,6 +1,7 @@
 """Helpers: two tables that play a linked game over a real hub, and requests with a table's key.
 
-A tampered program of a table could send such requests.
+South's person sits at the first table, North's at the second. A table's own program does not send
+the requests, but somebody who has changed the program could: the hub must refuse them.
 """
 
 from __future__ import annotations
@@ -56,13 +57,14 @@ def begin_linked_game(
 
 
 def phases(tables: list[TableAtHub]) -> list[Phase]:
+    """Return the phase of the game at each table."""
     return [session_of(table.table).phase for table in tables]
 
 
 def play(tables: list[TableAtHub], rng: Random, between: Callable[[], None] = lambda: None) -> None:
     """Play a game to its end by random actions, and call `between` before each step.
 
-    An action may be refused because the other table was quicker.
+    An action may be refused because the other table was quicker. It is tried again then.
     """
 
     def play_step() -> bool:
@@ -85,9 +87,10 @@ def has_notice(table: TableAtHub, words: str) -> bool:
 def request_with_key(
     hub: Hub, table: TableAtHub, subject: str, content: object, timeout_s: float = 60.0
 ) -> bytes:
-    """Return the answer of NATS to a request with a table's key, or empty bytes if it gives none.
+    """Send a request to the hub's NATS server with a table's key, and return the answer.
 
-    Content other than bytes is sent as JSON.
+    It is empty if NATS gives none, as it does for a request that the key does not permit. Content
+    other than bytes is sent as JSON.
     """
     answers = [b""]
 

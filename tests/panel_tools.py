@@ -1,4 +1,7 @@
-"""Helpers: the rig of a panel on mock pins, and measurements of its lamps and buzzer."""
+"""Helpers: the rig of a panel on mock pins, and measurements of its lamps and buzzer.
+
+Buttons and lamps are named by seat and key or number, such as `south_up` and `north_2`.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +16,15 @@ from hardware.cue_player import CuePlayer
 from hardware.simulated import simulated_panel
 
 SOUTH, NORTH = SEATS
-# Default settings, by which both pads are wired.
+# Default settings, by which both pads have all their keys and lamps.
 WIRED = PanelSettings()
 
 
 class PanelRig:
-    """A panel without threads on a fake clock, and the hands that press its buttons."""
+    """A panel without threads on a fake clock, and the hands that press its buttons.
+
+    `presses` has all presses that the panel has reported.
+    """
 
     def __init__(self, settings: PanelSettings = WIRED) -> None:
         self.clock = FakeClock(100.0)
@@ -31,7 +37,10 @@ class PanelRig:
         self.panel.step()
 
     def bounce(self, button: str, *waits_ms: float) -> None:
-        """Press and release a button by turns, and wait so long after each change."""
+        """Press and release a button by turns, as a bouncing contact does.
+
+        `waits_ms` has the time to wait after each change. The panel does nothing meanwhile.
+        """
         for change, wait_ms in zip(
             itertools.cycle((self.hands.press, self.hands.release)), waits_ms, strict=False
         ):
@@ -51,7 +60,7 @@ class PanelRig:
         self.panel.step()
 
     def alarms(self, *alarms: tuple[float, Cue, Seat]) -> None:
-        """Replace all alarms by these, each with its time in seconds."""
+        """Replace all alarms by these: the time on the fake clock, the cue and the seat of each."""
         self.panel.set_alarms(
             [Alarm(at_s, Signal(cue, frozenset({seat}))) for at_s, cue, seat in alarms]
         )
@@ -63,7 +72,7 @@ class PanelRig:
 
 
 def lit_edges(levels: list[bool]) -> list[int]:
-    """Return the indexes at which a lamp goes on."""
+    """Return the indexes at which a lamp goes on, that is, is lit but was not just before."""
     return [
         index
         for index, (before, now) in enumerate(itertools.pairwise([False, *levels]))

@@ -1,6 +1,8 @@
 """Helpers: a fake of Picamera2 0.3.38, with the shapes and the troubles of the real one.
 
-`test_camera_contract` runs on both, and fails where they differ. The troubles of the real one are:
+Picamera2 is the library for a camera on the Raspberry Pi's own cable. It asks libcamera for
+pictures. `test_camera_contract` runs on the fake and on the real library, and fails where they
+differ. The troubles of the real one are:
 
 - libcamera lists cameras in another order than that of the numbers by which they are opened
 - buffers come from contiguous memory, which is limited
@@ -36,7 +38,10 @@ def stride_of(width: int) -> int:
 
 
 class FakeRequest:
-    """A fake of a completed request: YUV420 of (height * 3 / 2, stride), with luma on top."""
+    """A fake of a completed request, that is, of a picture: YUV420, with the luma on top.
+
+    The buffer has the shape (height * 3 / 2, stride). It must be released once it is read.
+    """
 
     def __init__(self, camera: FakePicamera2) -> None:
         main = camera.configuration["main"]
@@ -58,7 +63,10 @@ class FakeRequest:
 
 
 class FakeLibcameraCamera:
-    """A fake of libcamera's camera, which only one program at a time can acquire."""
+    """A fake of libcamera's camera, which only one program at a time can acquire.
+
+    `identity` is libcamera's name for it, such as `IMX708`.
+    """
 
     def __init__(self, host: PiHost, identity: str) -> None:
         self.host = host
@@ -79,7 +87,11 @@ class FakeLibcameraCamera:
 
 
 class FakePicamera2:
-    """A fake of Picamera2, as far as the program uses it."""
+    """A fake of Picamera2, as far as the program uses it.
+
+    The names of its attributes and methods are those of Picamera2, except for these: `trouble`,
+    `buffer`, `light` and `noise`, by which tests choose what it delivers, and `end_loop`.
+    """
 
     host: PiHost
 
@@ -175,7 +187,7 @@ class FakePicamera2:
         self.calls.append("start")
 
     def end_loop(self) -> None:
-        """End its event loop without a notice to anybody who waits for it."""
+        """End its event loop without a notice to anybody who waits for it, as a crash does."""
         self.loop_is_dead = True
 
     def cancel_all_and_flush(self) -> None:
@@ -249,7 +261,10 @@ class FakeMappedArray:
 
 
 class PiHost:
-    """A fake of a Raspberry Pi, with the cameras on its cables and those that were opened."""
+    """A fake of a Raspberry Pi, with the cameras on its cables and those that were opened.
+
+    It replaces the module `picamera2`, which is only installed on a Raspberry Pi.
+    """
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.info: list[dict[str, Any]] = [

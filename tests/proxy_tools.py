@@ -1,4 +1,7 @@
-"""Helpers: run a real nginx as a proxy in front of a port of this machine."""
+"""Helpers: run a real nginx as a proxy in front of a port of this machine.
+
+Some owners put a proxy before the service, for https or to serve it below a path of their site.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ def nginx(
 ) -> Iterator[int]:
     """Run nginx in front of a port until the end of the block.
 
-    Yield the port of nginx once `is_up` returns True for it. `more` are directives that replace
+    Yield the port of nginx once `is_up` returns True for it. `more` has directives in place of
     `FORWARDED_HEADERS`.
     """
     port = free_port()

@@ -1,7 +1,8 @@
 """Kill the browsers of a test run once the run has ended, even if it was ended by SIGKILL.
 
-`python tests/reaper.py` reads the process ids of browser drivers, one per line, until its standard
-input ends. That is when the run has ended. Then it kills each of them with all its descendants.
+A run that is killed cannot close its browsers, so a second process does: the reaper. It reads the
+process ids of the browsers' drivers from its standard input, one per line. The input ends when the
+run ends, however that happens. Then the reaper kills each driver with all its descendants.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from pathlib import Path
 
 # Name of the processes that may be killed.
 DRIVER = "chromedriver"
-# The reaper of this run, once there is one.
+# The reaper of this run, or nothing before the first browser.
 _RUNNING: list[subprocess.Popen[str]] = []
 
 
@@ -44,7 +45,7 @@ def stop() -> None:
 
 
 def process_tree(pid: int) -> Iterator[int]:
-    """Yield all descendants of a process, the youngest first, and then the process."""
+    """Yield all descendants of a process, children before their parents, and then the process."""
     for children in Path(f"/proc/{pid}/task").glob("*/children"):
         with contextlib.suppress(OSError):
             for child in children.read_text().split():
@@ -53,7 +54,10 @@ def process_tree(pid: int) -> Iterator[int]:
 
 
 def is_driver(pid: int) -> bool:
-    """Return whether a process is a browser's driver, as its id may belong to another by now."""
+    """Return whether this process is a browser's driver.
+
+    The driver may have ended, and its id may belong to another process by now.
+    """
     try:
         return Path(f"/proc/{pid}/comm").read_text().strip() == DRIVER
     except OSError:

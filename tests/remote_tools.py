@@ -1,6 +1,8 @@
 """Helpers: two tables that play a linked game over a line in memory instead of a hub.
 
-The line can delay and repeat their messages.
+Each table numbers its messages from 1, and has received the first `received_count` of the other's.
+A test decides when the line passes on the next message, or an earlier one once more, as a hub may
+do after an interruption.
 """
 
 from __future__ import annotations
@@ -34,12 +36,12 @@ from companion.table.remote.messages import (
 from companion.table.session import Phase, Session
 from companion.table.table import Table
 
-# Identifier of the linked game of both tables.
+# Identifier of the linked game, the same at both tables.
 GAME = "00" * 8
 
 
 class HalfTable:
-    """One of two tables that play a linked game, and the seat that is played there."""
+    """One of two tables that play a linked game, and the seat whose player sits there."""
 
     def __init__(self, folder: Path, seat: Seat, clock: FakeClock | None = None) -> None:
         self.folder = folder
@@ -54,6 +56,7 @@ class HalfTable:
         self.table = self.rig.table
 
     def begin(self, game: str, options: dict[str, Any], number: int) -> None:
+        """Begin the linked game, which has this number in the journals of both tables."""
         opponent = RemoteSeat(GAME, self.seat.other, f"far {self.seat.other}")
         self.table.remote.begin_game(opponent, number, game, options, self.journal.next_number())
 
@@ -83,7 +86,10 @@ class HalfTable:
 
 
 def act(table: Table, seat: Seat, rng: Random) -> bool:
-    """Do what the person at this seat may do now. Return False if there was nothing to do."""
+    """Do what the person at this seat may do now. Return False if there was nothing to do.
+
+    Confirm the board in a set-up or a stage, and otherwise hand in a random action.
+    """
     session = session_of(table)
     if session.remote is None or session.remote.open_question or session.phase is Phase.OVER:
         return False
@@ -121,11 +127,13 @@ class MemoryLine:
     def send(self, half: HalfTable) -> bool:
         """Store the next message of this table. Return False if there is none.
 
-        Also require that the table would still send the same messages as before.
+        Also require that the table would send all earlier messages in the same way again. After a
+        restart it makes them anew from its journal.
         """
         game = half.game
         messages = self.messages[half.seat]
-        sent = [game.encode_message(number + 1) for number in range(len(game.outgoing_messages))]
+        count = len(game.outgoing_messages)
+        sent = [game.encode_message(number) for number in range(1, count + 1)]
         assert sent[: len(messages)] == messages
         if len(sent) == len(messages):
             return False
@@ -134,9 +142,9 @@ class MemoryLine:
         return True
 
     def deliver(self, half: HalfTable, messages_ago: int = 0) -> bool:
-        """Deliver the next message to this table, or an earlier one once more.
+        """Deliver the next message to this table, or one from `messages_ago` before it once more.
 
-        Return False if there is none.
+        Return False if there is no such message yet.
         """
         messages = self.messages_for(half)
         received = half.game.received_count
@@ -153,15 +161,17 @@ class MemoryLine:
 
     def flush(self) -> None:
         """Send and deliver until neither table has a message left."""
+        # lists, so that both tables do both in each round, even if the first has had a message
         while any(
             [self.send(half) for half in self.tables] + [self.deliver(half) for half in self.tables]
         ):
             pass
 
     def _require_receipt_first(self, half: HalfTable, payload: bytes) -> None:
-        """Require that a table opens an action only if it has received the other action's receipt.
+        """Require that a table opens an action only once it has received the other one's receipt.
 
-        This is about turns in which both seats hand in an action.
+        Otherwise the other table could choose its action by what it has read. This is about turns
+        in which both seats hand in an action, so that both tables send a receipt.
         """
         message = decode_remote_message(GAME, len(self.messages[half.seat]) + 1, payload)
         if not isinstance(message, ActionOpened):
@@ -183,7 +193,7 @@ def _sealed_ticks(payloads: list[bytes]) -> set[int]:
 def paired_tables(
     folder: Path, game: str, options: dict[str, Any] | None = None, number: int = 1
 ) -> Iterator[MemoryLine]:
-    """Open two tables that begin a game with each other."""
+    """Open two tables that begin a game with each other. It has this number in both journals."""
     line = MemoryLine(*(HalfTable(folder / seat, seat) for seat in SEATS))
     try:
         for half in line.tables:
@@ -205,7 +215,8 @@ def play_roughly(
 ) -> None:
     """Play a whole game by random actions, while messages wait or come twice and tables restart.
 
-    The probabilities are those of each step.
+    In each step, one of the tables does one thing: its person acts, or it sends, receives or works.
+    The probabilities are those of a restart or an interruption in each step.
     """
     for _ in range(max_steps):
         if all(half.session.phase is Phase.OVER for half in line.tables):
@@ -239,6 +250,7 @@ def play_roughly(
 
 def _interrupt(half: HalfTable, rng: Random) -> None:
     """Let somebody offer or accept a draw, resign, stop the clock or end the game, if allowed."""
+    # draws are offered more often, because a draw needs both sides
     table = half.table
     draws = [partial(table.offer_draw, half.seat)] * 4
     ends = [table.abandon, partial(table.resign, half.seat), partial(table.pause, half.seat)]
@@ -247,7 +259,7 @@ def _interrupt(half: HalfTable, rng: Random) -> None:
 
 
 def assert_line_agrees(line: MemoryLine) -> None:
-    """Deliver all messages, and require that both tables have the same finished game then."""
+    """Deliver all messages, and require that both tables then have the same finished game."""
     line.flush()
     assert_tables_agree(*(half.table for half in line.tables))
 
@@ -261,11 +273,12 @@ def assert_tables_agree(*tables: Table) -> None:
     assert south.phase is Phase.OVER
     assert _game(south) == _game(north)
     assert south.outcome
+    # Clocks must agree, too, unless people have ended the game. A table that restarts while it asks
+    # to end the game stops only its own clock.
     is_ended_by_people = (
         south.outcome != south.require_game().outcome(south.state)
         and "time" not in south.outcome.reason
     )
-    # a table that restarts while it asks to end the game stops only its own clock
     if not is_ended_by_people:
         assert south.chess_clocks == north.chess_clocks
     for table in tables:
@@ -291,7 +304,7 @@ def _game(session: Session) -> tuple[object, ...]:
 def comparable_texts(half: HalfTable) -> list[str]:
     """Return a table's journal entries, views and public records as texts.
 
-    What is random in every run is removed.
+    What differs from run to run is removed, so that the texts of two runs can be compared.
     """
     entries = [
         repr(entry)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-# A file system in memory.
+# A folder whose files are in memory.
 IN_MEMORY = "/dev/shm"
 # Minimum of free memory at which tests keep their files there.
 MIN_FREE_BYTES = 2_000_000_000
@@ -22,7 +22,7 @@ FOLDER_VARIABLE = "COMPANION_TESTS_FOLDER"
 
 
 def has_room_in_memory() -> bool:
-    """Return whether the files of tests fit into memory.
+    """Return whether the files of tests may lie in memory, and fit there.
 
     If `TMPDIR` is set, somebody has chosen another place.
     """

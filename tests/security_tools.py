@@ -1,4 +1,8 @@
-"""Helpers: a table on a network with strangers, and browsers that visit it."""
+"""Helpers: a table on a network with strangers, and browsers that visit it.
+
+A request from the machine's own browser may do more than one from the network. So a stranger's
+browser has the address of another computer.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""Helpers: the rig of a service, a table with its pages, settings file and panel on mock pins.
+"""Helpers: the rig of a service, which is a table with its pages, settings file and panel.
 
-Everything runs in the test's own thread.
+Everything runs in the test's own thread, and the panel is wired to mock pins. Tests use it to
+change settings, to try out keys and lamps, and to begin the first evening.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from flask.testing import FlaskClient
+from msgspec import structs
 from run_folder import templates_folder
 from web_fixtures import FakeHealth
 
@@ -37,7 +39,10 @@ HOST_KEY = "abcde-fghij"
 
 @dataclass
 class ServiceRig:
-    """The parts of a service that tests check, and short ways to do what people do with it."""
+    """The parts of a service that tests check, and short ways to do what people do with it.
+
+    `host` is the owner's browser, `path` the settings file, and `hands` press the panel's keys.
+    """
 
     table: Table
     host: FlaskClient
@@ -86,16 +91,16 @@ class ServiceRig:
 def open_service_rig(
     folder: Path, text: str = "", with_panel: bool = True, has_first_evening: bool = False
 ) -> Iterator[ServiceRig]:
-    """Open a service in a folder. To restart it, open another one in the same folder."""
+    """Open a service in a folder. To restart it, open another one in the same folder.
+
+    `text` is the content of its settings file, which does not exist if the text is empty.
+    """
     path = folder / "settings.toml"
     clock = FakeClock(1000.0)
     if text:
         path.write_text(text)
     settings = load_settings(path if path.exists() else None)
-    settings = Settings(
-        **{name: getattr(settings, name) for name in settings.__struct_fields__}
-        | {"state_dir": str(folder)}
-    )
+    settings = structs.replace(settings, state_dir=str(folder))
     with (
         Journal(folder / "journal.sqlite") as journal,
         Table(journal, clock, settings.table, LastChoices(folder / "choices.json")) as table,
@@ -106,18 +111,24 @@ def open_service_rig(
             used = []
             restarts = []
 
-            def use(changed: Settings) -> None:
+            def use_settings(changed: Settings) -> None:
                 used.append(changed)
                 table.use_settings(changed.table)
 
-            def show(lamps: Mapping[Seat, SeatLamps], trouble: bool) -> None:
+            def show_lamps(lamps: Mapping[Seat, SeatLamps], trouble: bool) -> None:
                 panel.show(lamps, trouble)
+                # as in the service, a game ends the trying out of keys
                 if table.progress().phase not in (Phase.LOBBY, Phase.OVER):
                     check.end()
 
-            table.connect(TableListener(on_lamps=show))
+            table.connect(TableListener(on_lamps=show_lamps))
             upkeep = Upkeep(
-                settings, path, table, clock, use=use, restart=lambda: restarts.append(True)
+                settings,
+                path,
+                table,
+                clock,
+                use=use_settings,
+                restart=lambda: restarts.append(True),
             )
             site = SiteConfig(
                 settings.web,

@@ -1,6 +1,7 @@
 """Helpers: the rig of a table with its pages, and short ways to request them.
 
-Everything runs in the test's own thread.
+Flask's client asks the application directly, so that a test needs neither a network nor threads: a
+"browser" here is such a client, with cookies of its own.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ SALT = "0123456789abcdef" * 2
 
 
 class FakeHealth:
-    """A fake of the health feature. Tests set its answers."""
+    """A fake of the health feature. Tests set its answers, `now` and `findings`."""
 
     def __init__(self) -> None:
         self.now = Health(
@@ -103,7 +104,7 @@ class WebRig:
         return browser
 
     def cookie(self, browser: FlaskClient, name: str) -> Cookie | None:
-        """Return the cookie of this table with a short name from a browser."""
+        """Return a browser's cookie of this table. `name` is short, without that of the table."""
         return browser.get_cookie(self.app.extensions["auth"].cookie_name(name))
 
     def start_game(self) -> str:
@@ -143,7 +144,11 @@ def open_web_rig(
     join: Literal["open", "code"] = "open",
     open_coach: Callable[[Sequence[str]], Any] = BotProcess,
 ) -> Iterator[WebRig]:
-    """Open a table with its pages, which work in the caller's thread."""
+    """Open a table with its pages, which work in the caller's thread.
+
+    `viewers` is the maximum number of streams, and `join` says whether a seat needs the join code.
+    By default there is neither a workbench nor a camera. The coach asks what `open_coach` opens.
+    """
     clock = FakeClock()
     health = FakeHealth()
     with (
@@ -193,7 +198,7 @@ def open_workbench_rig(folder: Path, **more: Any) -> Iterator[WebRig]:
 
 
 def page_text(browser: FlaskClient, path: str) -> str:
-    """Return a page's HTML with single spaces."""
+    """Return a page's HTML with single spaces, so that line breaks do not matter."""
     return single_spaced(browser.get(path).text)
 
 
