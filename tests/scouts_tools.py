@@ -1,4 +1,15 @@
-"""Helpers: states of Scouts made by hand, and a second, slow implementation of its rules."""
+"""Helpers: states of Scouts made by hand, and a second, slow implementation of its rules.
+
+South is white and begins on rank 1, North is black and begins on rank 10. The notation of actions:
+
+- `@c1` places a scout in the set-up.
+- `c4-c5` is a dash, and `c4^c6^e6` a chain of jumps, each over one scout.
+- `B@d5` lays a boulder on d5 and the three squares above and to the right of it. `R@d5-d6` lays a
+  rock on two squares.
+- `.` ends the turn.
+
+Scouts that reach the far rank get intel and are turned over. A scout that brings intel home wins.
+"""
 
 from __future__ import annotations
 
@@ -64,11 +75,13 @@ def make_state(
     """Make a state after the set-up, from squares such as `c4 d4`.
 
     `white` and `black` have the scouts on top, `white_low` and `black_low` those beneath another
-    one. `intel` and `lower_intel` are the squares of scouts that are turned over, and `rocks` the
-    squares that each face covers. `due` is the number of moves left in the turn, and `played` the
-    square of the scout that moved last.
+    one. `intel` and `lower_intel` are the squares of scouts that are turned over, on top and
+    beneath. `rocks` has the squares that each face covers, such as `{"white rock": "d5 d6"}`.
+    `seat` is on turn, with `due` moves left, and `played` is the square of the scout that it has
+    moved last.
     """
     parsed = GAME.options(options)
+    # a position is seen from the seat on turn: its own scouts and the foe's
     sides = [(mask(white), mask(white_low)), (mask(black), mask(black_low))]
     (own, own_lower), (foe, foe_lower) = sides if seat is Seat.SOUTH else sides[::-1]
     covered = [mask((rocks or {}).get(face, "")) for face in ROCK_FACES]
@@ -138,6 +151,7 @@ class Example:
 
 
 def hand_moves(origin: str, target: str, face: str = "white scout") -> dict[str, str | None]:
+    """Return what hands change when they move a piece from one square to another."""
     return {origin: None, target: face}
 
 
@@ -158,7 +172,11 @@ def parse_place(name: str) -> Place:
 
 
 class SlowScouts:
-    """The rules, written after the sentences of the rulings, with a list of scouts per square."""
+    """The rules, written after the sentences of the rulings, with a list of scouts per square.
+
+    Tests play the same actions here and in the game, which works on bit masks, and compare both.
+    Seats are 0 for South and 1 for North. `moved_ids` are the scouts that have moved in this turn.
+    """
 
     def __init__(self, stacking: bool = True) -> None:
         self.stacking = stacking
@@ -176,6 +194,7 @@ class SlowScouts:
         return any(place in covered for covered in self.rocks.values())
 
     def legal(self) -> set[str]:
+        """Return the notation of every legal action of the seat on turn."""
         if self.winner is not None:
             return set()
         if self.placed < 10:
@@ -223,6 +242,7 @@ class SlowScouts:
             paths += [] if ends else self.jump_chains([*path, there], has_intel)
         return paths
 
+    # The rank on which a move ends: the far one, or with intel the home rank.
     def rank_that_ends(self, has_intel: bool) -> int:
         return 9 if (self.seat == 0) != has_intel else 0
 
@@ -248,6 +268,7 @@ class SlowScouts:
         return True
 
     def do(self, text: str) -> None:
+        """Carry out a legal action."""
         if text == ".":
             self.seat = 1 - self.seat
             self.moves_left = 2
@@ -275,12 +296,13 @@ class SlowScouts:
         self.board[there].append(scout)
         self.moved_ids.append(int(str(scout["id"])))
         self.moves_left -= 1
-        if there[1] == (0 if self.seat == 0 else 9) and scout["intel"]:
+        if scout["intel"] and there[1] == self.rank_that_ends(has_intel=True):
             self.winner = self.seat
-        if there[1] == (9 if self.seat == 0 else 0):
+        if there[1] == self.rank_that_ends(has_intel=False):
             scout["intel"] = True
 
     def layout(self) -> dict[str, list[str]]:
+        """Return the faces on each square, from the bottom to the top."""
         faces = {}
         for place, scouts in self.board.items():
             if scouts:
