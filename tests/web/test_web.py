@@ -1,7 +1,10 @@
-"""Tests of the pages and the API of a table through Flask's client.
+"""Tests of the pages and the API of a table, through Flask's client.
 
 They cover joining, who may act for a seat, how requests are refused, and that no answer shows a
 sealed order to anybody else.
+
+The rig plays Outbuffered, where an action is three orders: `U`, `D`, `L` and `R` are steps, `I`
+waits, and `S` shoots.
 """
 
 from __future__ import annotations
@@ -40,15 +43,21 @@ def test_the_other_seat_is_asked_about_a_draw(rig: WebRig) -> None:
 def test_the_short_address_joins_and_leads_back(rig: WebRig) -> None:
     phone = rig.browser()
     other_phone = rig.browser()
+
+    # nobody sits there: the short address leads to the form
     for typed in ("/s", "/S", "/s/"):
         assert phone.get(typed).location == "/join/south"
     assert "Sit down" in page_text(phone, "/join/south")
     page = phone.post("/join/south", data={"name": "x" * 25})
     assert page.status_code == 400
     assert "at most 24 printable characters" in page.text
+
+    # the phone sits down, under a name that HTML has to escape: the address leads to its seat
     answer = phone.post("/join/south", data={"name": "<img>"})
     assert (answer.status_code, answer.location) == (303, "/seat/south")
     assert phone.get("/s").location == "/seat/south"
+
+    # another phone learns who sits there, and what it can do about that
     for path, status in (("/seat/south", 403), ("/join/south", 409)):
         page = other_phone.get(path)
         assert page.status_code == status
@@ -78,22 +87,31 @@ def test_only_its_own_browser_acts_for_a_seat(rig: WebRig) -> None:
 
 
 def test_the_next_player_never_sees_the_sealed_order(rig: WebRig) -> None:
+    """An order is known to the person who sealed it. The next one can only take it back."""
+    # Mara seals an order and leaves the seat
     south = rig.sit("south", "Mara")
     moment = rig.start_game()
     south.post("/api/seat/south/hand-in", json={"moment": moment, "action": "RLI", "salt": "5a17"})
     south.post("/api/seat/south/leave", json={})
+
+    # Eve sits down there: no answer shows her Mara's order or its salt
     next_player = rig.sit("south", "Eve")
     assert next_player.post("/api/seat/south/mine", json={}).json == {"action": None, "orders": []}
     for path in ("/seat/south", "/api/seat/south/view"):
         page = next_player.get(path).text
         assert "RLI" not in page
         assert "5a17" not in page
+
+    # Eve takes the order back, to hand in one of her own
     answer = next_player.post("/api/seat/south/take-back", json={"moment": moment})
     assert answer.status_code == 200
 
 
 def test_a_forged_cookie_opens_nothing(rig: WebRig) -> None:
-    """Try invalid values, and valid cookies under another name: all are signed with one key."""
+    """Try invalid values, and valid cookies under another name.
+
+    All cookies are signed with one key. So the value of a cookie has to say for what it is valid.
+    """
     south = rig.browser()
     forger = rig.browser()
     south.post("/join/south", data={"name": "south"})
@@ -114,13 +132,18 @@ def test_the_owner_key_allows_five_wrong_guesses(rig: WebRig) -> None:
     def enter(key: str) -> str:
         return host.post("/host", data={"key": key}).text
 
+    # after five wrong keys even the right one has to wait
     assert "Enter the owner’s key" in page_text(host, "/host")
     for _ in range(5):
         assert "That is not the owner’s key" in enter("nope")
     assert "wait 30 seconds" in enter(HOST_KEY)
+
+    # after half a minute the right key opens the owner's page, in any spelling
     rig.clock.advance(31)
     enter(" ABCDE FGHIJ ")
     assert "House rules" in page_text(host, "/host")
+
+    # the owner may now begin and end games
     body = {"game": "outbuffered", "options": {"turn_limit": 20}}
     assert host.post("/api/host/new-game", json=body).status_code == 200
     assert host.post("/api/host/abandon", json={}).status_code == 200
@@ -132,6 +155,7 @@ def test_the_owner_key_allows_five_wrong_guesses(rig: WebRig) -> None:
 
 
 def test_browsers_get_error_pages_and_programs_json(rig: WebRig) -> None:
+    """Addresses under `/api/` are for programs, even if a browser asks for HTML."""
     browser = rig.browser()
     page = browser.get("/nowhere", headers={"Accept": "text/html,*/*;q=0.8"})
     assert (page.status_code, page.mimetype) == (404, "text/html")
@@ -147,6 +171,7 @@ def test_browsers_get_error_pages_and_programs_json(rig: WebRig) -> None:
 def test_an_unexpected_error_reveals_no_order(
     rig: WebRig, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """The table fails with an error that has the order in its text. Answer and log must not."""
     south = rig.sit("south")
     moment = rig.start_game()
 
@@ -165,6 +190,7 @@ def test_an_unexpected_error_reveals_no_order(
 
 
 def test_a_sealed_order_is_sent_only_on_demand(rig: WebRig) -> None:
+    """A page has no sealed order: it asks for the order while its player holds a key down."""
     south = rig.sit("south")
     north = rig.sit("north")
     moment = rig.start_game()
@@ -178,7 +204,10 @@ def test_a_sealed_order_is_sent_only_on_demand(rig: WebRig) -> None:
 
 
 def test_a_plan_is_drawn_for_the_current_moment(rig: WebRig) -> None:
-    """It draws where the orders entered so far lead. Other moments and sealed actions have none."""
+    """A plan shows where the orders entered so far lead.
+
+    There is none for another moment, or for an action that is sealed already.
+    """
     south = rig.sit("south")
     moment = rig.start_game()
 
@@ -187,14 +216,15 @@ def test_a_plan_is_drawn_for_the_current_moment(rig: WebRig) -> None:
 
     answer = plan(moment)
     assert answer.headers["Cache-Control"] == "no-store"
-    assert answer.json["svg"].count("<circle") == 2  # one for each order
+    # a circle with a number for each of the two orders
+    assert answer.json["svg"].count("<circle") == 2
     assert plan("0.0").json == {"svg": ""}
     south.post("/api/seat/south/hand-in", json={"moment": moment, "action": "UUS"})
     assert plan(moment).json == {"svg": ""}
 
 
 def test_headers_limit_scripts_and_caching(rig: WebRig) -> None:
-    """Browsers may keep static files, but only under the address with the current version."""
+    """Browsers cache no page, and static files only under the address of this version."""
     browser = rig.browser()
     for path in ("/", "/join/south", "/api/view", "/nowhere"):
         headers = browser.get(path).headers
@@ -211,7 +241,7 @@ def test_headers_limit_scripts_and_caching(rig: WebRig) -> None:
 
 
 def test_a_failed_page_offers_another_try(rig: WebRig, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A page loads itself again. A form offers to send again what was entered."""
+    """A page that could not be drawn loads itself again. A form offers to send its fields again."""
 
     def time_out(*_: object, **__: object) -> None:
         raise TimeoutError
@@ -222,13 +252,14 @@ def test_a_failed_page_offers_another_try(rig: WebRig, monkeypatch: pytest.Monke
         monkeypatch.setattr(rig.table, name, time_out)
     page = browser.get("/watch?name=x", headers=accept).text
     assert "The table is busy: try again" in page
-    assert 'data-again="5"' in page, "the page does not load itself again"
+    assert 'data-again="5"' in page, "the page must load itself again"
     page = browser.post("/join/south", data={"name": 'Mara "M"'}, headers=accept).text
     assert '<input type="hidden" name="name" value="Mara &#34;M&#34;">' in page
-    assert "data-again" not in page, "the form loads itself again, which loses what was entered"
+    assert "data-again" not in page, "the form must not load itself and lose what was entered"
 
 
 def test_anybody_can_check_receipts(rig: WebRig) -> None:
+    """A receipt is the SHA-256 of moment, seat, action and salt, which the last stage shows."""
     seats = {seat: rig.sit(seat) for seat in Seat}
     moment = rig.start_game()
 
@@ -236,16 +267,21 @@ def test_anybody_can_check_receipts(rig: WebRig) -> None:
         body = {"moment": moment, "action": action, "salt": SALT}
         return seats[seat].post(f"/api/seat/{seat}/hand-in", json=body).json
 
+    # South's sealed action is known by its receipt only; to hand in the same again changes nothing
     receipt = hashlib.sha256(f"{moment} south UUS {SALT}".encode()).hexdigest()
-    for _ in range(2):  # to hand in the same again changes nothing
+    for _ in range(2):
         assert hand_in(Seat.SOUTH, "UUS")["receipt"] == receipt
     assert view_of(rig)["sealed"] == {"south": receipt, "north": None}
+
+    # the turn is revealed in three stages, and the actions are opened with the last one
     hand_in(Seat.NORTH, "LID")
     for stage in range(3):
         view = view_of(rig)
         assert (view["phase"], view["stage"], bool(view["opened"])) == ("stages", stage, stage == 2)
         body = {"moment": moment, "stage": stage, "force": True}
         seats[Seat.SOUTH].post("/api/seat/south/confirm", json=body)
+
+    # anybody can compute both receipts from what the page shows
     opened = view_of(rig)["opened"]
     page = page_text(rig.browser(), "/watch")
     assert len(opened) == 2
