@@ -29,18 +29,25 @@ def rig(tmp_path: Path) -> Iterator[WebRig]:
 
 
 def lose_souths_phone(rig: WebRig) -> str:
-    """Seat South, begin a game, and let South's phone be without a stream until it counts as gone.
+    """Begin a game in which the phone of South, Ann, goes. Return her sitting.
 
-    Return the sitting of South, by which requests name the player who is gone.
+    By the sitting, requests name the person who is gone. A phone counts as gone once no stream of
+    its page has been open for `GONE_AFTER_S`.
     """
     south = rig.sit("south", "Ann")
     rig.start_game()
     presence: PhonePresence = rig.app.extensions["presence"]
+
+    # the phone is there as long as its stream is open
     with south.get("/live/seat/south", buffered=False):
         for _ in range(3):
             rig.clock.advance(GONE_AFTER_S)
             presence.update()
-        assert Seat.SOUTH not in presence.gone_seats, "a phone with an open stream counts as gone"
+        assert Seat.SOUTH not in presence.gone_seats, (
+            "a phone with an open stream must not count as gone"
+        )
+
+    # its stream is closed now
     rig.clock.advance(GONE_AFTER_S)
     presence.update()
     assert Seat.SOUTH in presence.gone_seats
@@ -54,12 +61,16 @@ def test_pages_name_the_phone_that_is_gone(rig: WebRig) -> None:
     for browser, path in ((rig.browser(), "/"), (north, "/seat/north")):
         assert "Ann: the phone is gone" in page_text(browser, path)
     assert "Ben: the phone is gone" not in page_text(north, "/seat/north"), (
-        "a seat’s own page says that its phone is gone"
+        "a seat’s own page must not say that its phone is gone"
     )
 
 
 @pytest.mark.parametrize(("by", "door"), [("pad", "pad"), ("machine", "machine"), ("phone", "")])
 def test_the_game_goes_on_without_the_phone(rig: WebRig, by: str, door: str) -> None:
+    """The pad or the machine takes over, or the seat is freed for another phone (no door).
+
+    After that the phone is not gone any more, so it cannot be replaced a second time.
+    """
     sitting = lose_souths_phone(rig)
     answer = rig.browser().post("/api/seat/south/go-on", json={"by": by, "sitting": sitting})
     assert answer.status_code == 200
@@ -70,6 +81,7 @@ def test_the_game_goes_on_without_the_phone(rig: WebRig, by: str, door: str) -> 
 
 
 def test_only_the_owner_replaces_a_sealed_seats_player(rig: WebRig) -> None:
+    """Whoever took over the seat could see the sealed action, so only the owner may permit it."""
     north = rig.sit("north", "Ben")
     sitting = lose_souths_phone(rig)
     rig.table.hand_in(Seat.SOUTH, rig.table.view().moment, "UII")

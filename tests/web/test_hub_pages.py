@@ -101,7 +101,10 @@ def test_a_silent_table_is_named_until_it_returns() -> None:
     room = room_of_one(clock)
     room.receive_state("a", PublicState("1.0.0"))
     with open_hub_pages(room, clock) as app:
+        # the table has just sent its state: it is connected and free
         assert "Sit down at table 1" in text_of(html_of(app, "/"))
+
+        # it falls silent: the wall says so, and no settings can be sent to it
         clock.advance(SILENCE_TIMEOUT_S + 1)
         room.step()
         text = text_of(html_of(app, "/"))
@@ -110,6 +113,8 @@ def test_a_silent_table_is_named_until_it_returns() -> None:
         change = {"numbers": [1], "values": {"table.theme": "dark"}}
         refused = app.test_client().post("/api/hub/settings", json=change, headers=KEY)
         assert "Not connected: table 1." in refused.get_json()["error"]["message"]
+
+        # it returns, and the hub itself has trouble now
         room.receive_state("a", PublicState("1.0.0", {}, Call.COMING))
         room.set_trouble("The hub’s disk is full.")
         clock.advance(1)
@@ -126,13 +131,19 @@ def test_a_silent_table_is_named_until_it_returns() -> None:
 
 def test_a_table_is_watched_by_its_number(app: Flask) -> None:
     browser = app.test_client()
+
+    # table 1 has a short address and a page
     assert browser.get("/1").headers["Location"] == "/watch/1"
     assert browser.get("/watch/99").status_code == 404
     html = html_of(app, "/watch/1", environ_overrides=FAR)
     assert "Mara" in html
     assert 'data-live="/live/watch/1"' in html
+
+    # there is a list of all tables, and table 12 is free
     assert text_of(html_of(app, "/watch")).count("Table ") >= 12
     assert "No game is on yet" in text_of(html_of(app, "/watch/12"))
+
+    # the streams of the page and of the overlay send the board at once
     for path in ("/live/watch/1", "/live/overlay/1"):
         with browser.get(path, buffered=False) as stream:
             retry = next(stream.response)
@@ -147,12 +158,12 @@ def test_the_overlay_shows_board_orders_and_names(app: Flask) -> None:
     text = text_of(html)
     for part in ("Mara", "Jonas", "Outbuffered, turn 3", "Step 1 of 3", "0 : 0"):
         assert part in text
-    # in step 1 of 3, one of each side's three orders is revealed
+    # in step 1 of 3, one of each side's three orders is revealed, so two of each are still hidden
     assert html.count('class="shut"') == 4
 
 
 def test_spectators_see_every_record_after_the_delay() -> None:
-    """Receive a record each second, and note when each one appears.
+    """With a delay of 60 s, every record of a game appears exactly 60 s after it was received.
 
     When the delay is switched off, a record that waits appears at once.
     """
@@ -161,24 +172,31 @@ def test_spectators_see_every_record_after_the_delay() -> None:
     records = played_records("outbuffered", 2, 1)
     feed = room.feed("a")
     with open_hub_pages(room, clock) as app:
-        begin_s = room.now_s()
+        # receive a record each second, which takes less than the delay: nothing appears yet
+        began_at_s = room.now_s()
         for record in records:
             room.receive_record("a", record)
             clock.advance(1)
         room.step()
         assert "Nothing to see yet" in html_of(app, "/watch/1")
         assert "1 minute late." in text_of(html_of(app, "/"))
+
+        # note when each record appears: that of second n at 60 + n seconds
         shown = []
         while len(shown) < len(records):
             room.step()
             if feed.version > len(shown) and feed.latest:
-                shown.append((feed.latest.record.entry, room.now_s() - begin_s))
+                shown.append((feed.latest.record.entry, room.now_s() - began_at_s))
             clock.advance(1)
         assert shown == [(record.entry, 60.0 + second) for second, record in enumerate(records)]
         for path in ("/watch/1", "/overlay/1"):
             assert "1 minute late." in text_of(html_of(app, path)), path
+
+        # another delay is named at once
         room.set_delay(90)
         assert "90 seconds late." in text_of(html_of(app, "/watch/1"))
+
+        # without a delay, a new record appears at once
         room.receive_record("a", msgspec.structs.replace(records[-1], entry=1000))
         room.set_delay(0)
         room.step()
@@ -188,7 +206,7 @@ def test_spectators_see_every_record_after_the_delay() -> None:
 
 
 def test_waiting_records_are_limited_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """There is room for three records, and a few bytes: the oldest of eight are dropped."""
+    """There is room for three records and a few bytes, so the oldest five of eight are dropped."""
     clock = FakeClock()
     room = room_of_one(clock, delay_s=60)
     (record, *_) = played_records("outbuffered", 1, 1)
@@ -202,25 +220,32 @@ def test_waiting_records_are_limited_in_bytes(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_late_spectator_sees_every_record_in_order() -> None:
-    """A feed keeps the last sixteen records. A new spectator, with version -1, gets the newest."""
+    """A feed keeps the last sixteen records for spectators who are late.
+
+    Without a delay, each record that is received is one more version.
+    """
     room = room_of_one(FakeClock())
     feed = room.feed("a")
     (record, *_) = played_records("outbuffered", 1, 1)
     for entry in range(1, 21):
         room.receive_record("a", msgspec.structs.replace(record, entry=entry))
+
+    # somebody who is three versions late, is up to date, is too late for some, or has just come
     for version, expected in ((17, [18, 19, 20]), (20, []), (1, [*range(5, 21)]), (-1, [20])):
         shown = [timed.record.entry for _, timed in feed.records_after(version) if timed]
         assert shown == expected
+
+    # the table is removed, which is one more version
     room.remove("a")
     assert [version for version, _ in feed.records_after(19)] == [20, 21], (
-        "spectators do not learn that the table is gone"
+        "spectators must learn that the table is gone"
     )
 
 
 def test_a_record_and_its_version_change_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Read the feed from another thread while a record is being received.
+    """Read the feed in another thread while a record is being shown, just before its version.
 
-    The reader must wait for the lock, and then get the record with its version.
+    The reader must wait for the lock, and then get the record together with its version.
     """
     room = room_of_one(FakeClock())
     feed = room.feed("a")
@@ -229,7 +254,8 @@ def test_a_record_and_its_version_change_together(monkeypatch: pytest.MonkeyPatc
 
     def read_meanwhile() -> None:
         reader.start()
-        reader.join(0.1)  # without a lock, the reader would be done by then
+        # without a lock, the reader would be done by then
+        reader.join(0.1)
         Notifier.notify(feed)
 
     monkeypatch.setattr(feed, "notify", read_meanwhile)
@@ -244,9 +270,9 @@ def test_a_record_and_its_version_change_together(monkeypatch: pytest.MonkeyPatc
 def test_old_drawings_are_dropped(
     path: str, module: str, max_kept: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Draw 100 changes. The wall keeps its latest drawing, a table those of its last 16 records.
+    """Draw 100 changes. The wall keeps one drawing, and a table those of its last 16 records.
 
-    One more may still be in use. Weak references show which drawings are left.
+    One more drawing may still be in use. Weak references show which drawings are left.
     """
 
     class Drawing(str):
@@ -279,6 +305,7 @@ def test_old_drawings_are_dropped(
     ],
 )
 def test_an_unknown_view_breaks_no_page(view: dict[str, Any]) -> None:
+    """A table may play a game, a layout or options that this hub does not know."""
     clock = FakeClock()
     room = room_of_one(clock)
     record = played_records("outbuffered", 1, 1)[-1]
@@ -346,15 +373,22 @@ def test_a_code_admits_one_table_in_ten_minutes(clock: FakeClock) -> None:
             request = {"code": code, "key": key, "name": "x", "version": "1"}
             return browser.post("/api/hub/join", json=request, environ_overrides=FAR).status_code
 
+        # a code lets one table join, and not a second one
         first = join_code.code
         assert [join(first), join(first)] == [200, 403]
+
+        # the next code expires after ten minutes
         second = join_code.code
         assert join(second, "no key") == 400
         clock.advance(TABLE_CODE_S)
         assert join(second) == 403
+
+        # the owner replaces the code
         old = join_code.code
         new = browser.post("/api/hub/new-code", json={}, headers=KEY).get_json()["code"]
         assert (join(old), join(new)) == (403, 200)
+
+        # somebody who guesses has to wait
         wrong_code = {"code": "zzzzzz", "key": f"U{'A' * 55}"}
         for _ in range(8):
             answer = browser.post("/api/hub/join", json=wrong_code, environ_overrides=FAR)

@@ -60,13 +60,17 @@ def test_a_tournament_runs_from_start_to_end(app: Flask, league: League) -> None
     def page_words(path: str, client: dict[str, str] | None = None) -> str:
         return text_of(browser.get(path, headers=KEY, environ_overrides=client).text)
 
+    # round 1 is paired: four people at two tables, whom page and wall tell where to sit
     make_tournament(app)
     assert act(app, do="pair") == 303
     for part in ("Round 1: find your name", "Name1", "Name4", "Sonneborn-Berger", "ends in"):
         assert part in page_words("/tournament/1", FAR)
     for part in ("Cup, round 1: find your name", "Round ends in", "Name1", "Name4", "Standings"):
         assert part in page_words("/")
-    assert act(app, do="pair") == 409, "round 2 was paired before round 1 was over"
+    assert act(app, do="pair") == 409, "round 2 must not be paired before round 1 is over"
+
+    # A place has the numbers of round, match and board. The second match is corrected from a draw
+    # to a win, which ends the round.
     for place, verdict, status in (
         ("0.0.0", "south", 400),
         ("1.1.1", "south", 303),
@@ -80,14 +84,19 @@ def test_a_tournament_runs_from_start_to_end(app: Flask, league: League) -> None
     assert "½ : ½" not in shown
     assert "find your name" not in page_words("/tournament/1", FAR)
     assert "Cup: round 1 is over" in page_words("/", FAR)
+
+    # between two rounds, somebody may enter late, withdraw, and enter again by the card's number
     assert act(app, do="enter", person="Late") == 303
     assert act(app, do="withdraw", entrant="1") == 303
     page = browser.get("/host/tournament/1", headers=KEY).text
     reentry = re.search(r'name="person" value="(#\d+)">', unescape(page))
     assert reentry
     assert act(app, do="enter", person=reentry[1]) == 303
+    # 0 stands for no last round: entrant 1 stays to the end again
     assert league.tournaments.find(1).entrant(1).last_round == 0
     assert act(app, do="withdraw", entrant="1") == 303
+
+    # the owner ends the tournament before its last round: nobody can enter any more
     for action, status in (("pair", 303), ("unpair", 303), ("end", 303), ("pair", 409)):
         assert act(app, do=action) == status
     assert act(app, do="enter", person="Too late") == 409
@@ -100,16 +109,21 @@ def test_a_card_enters_and_shows_its_table(app: Flask, league: League) -> None:
     make_tournament(app, people=3)
     phone = app.test_client()
     phone.post("/card/make", data={"name": "Ines", "shown": "on"}, environ_overrides=FAR)
+
+    # Ines enters by her card, once
     assert "Take part" in phone.get("/card").text
     assert phone.post("/card/enter", data={"tournament": "1"}).status_code == 303
     assert "You are taking part." in phone.get("/card").text
     assert phone.post("/card/enter", data={"tournament": "1"}).status_code == 409
+
+    # the round is paired: her card says against whom she plays, and at which of the two tables
     assert act(app, do="pair") == 303
     assert "against Name" in text_of(phone.get("/card").text)
     assert any(f"Table {number}, " in text_of(phone.get("/card").text) for number in (1, 2))
 
 
 def test_invalid_forms_change_nothing(app: Flask, league: League) -> None:
+    # no tournament is made with a wrong field
     valid = {"name": "x", "system": "swiss", "game": "scouts"}
     for invalid, status in (
         ({"name": ""}, 400),
@@ -119,6 +133,8 @@ def test_invalid_forms_change_nothing(app: Flask, league: League) -> None:
     ):
         assert act(app, **{**valid, **invalid}) == status
     assert league.tournaments.all() == ()
+
+    # no round is paired yet, person 1 has entered already, and there are only four people
     make_tournament(app)
     before = league.tournaments.find(1)
     for data in (
@@ -131,6 +147,8 @@ def test_invalid_forms_change_nothing(app: Flask, league: League) -> None:
     ):
         assert act(app, **data) in (400, 409), data
     assert act(app, do="nonsense") == 404
+
+    # nobody but the owner may send these forms
     browser = app.test_client()
     path = "/host/tournament/1"
     assert browser.post(path, data={"do": "pair"}, environ_overrides=FAR).status_code == 403

@@ -14,27 +14,34 @@ from companion.games import GAMES
 
 
 def test_an_opponent_comes_changes_and_leaves(rig: WebRig) -> None:
-    browser = rig.sit("south", "Ada")
+    ada = rig.sit("south", "Ada")
     path = "/api/seat/north/machine"
-    assert 'data-post="/api/seat/north/machine"' in page_text(browser, "/seat/south")
-    answer = browser.post(path, json={"name": "Pip"})
+
+    # Ada asks Pip to play the free seat
+    assert 'data-post="/api/seat/north/machine"' in page_text(ada, "/seat/south")
+    answer = ada.post(path, json={"name": "Pip"})
     assert answer.json == {"seat": "north", "name": "Pip"}
     assert view_of(rig)["seats"]["north"]["door"] == "machine"
-    unknown = error_of(browser.post(path, json={"name": "../Pip"}))
+    unknown = error_of(ada.post(path, json={"name": "../Pip"}))
     assert unknown["message"] == "There is no such opponent: choose one of Pip, Bo and Zeno"
-    assert browser.post(path, json={"name": "Bo"}).status_code == 200
+
+    # Bo replaces Pip, and every page says who sits there
+    assert ada.post(path, json={"name": "Bo"}).status_code == 200
     leave_key = f'data-post="{path}-leaves" data-body="{{}}" aria-pressed="true"'
-    assert leave_key in page_text(browser, "/seat/south")
+    assert leave_key in page_text(ada, "/seat/south")
     for page_path in ("/join", "/seat/north"):
         assert "Bo, the machine, sits here." in page_text(rig.browser(), page_path)
     host = rig.host()
     assert "Bo, machine" in page_text(host, "/host")
     assert "Bo plays here. The other player can send it away" in page_text(host, "/join/north")
-    assert browser.post(f"{path}-leaves", json={}).status_code == 200
+
+    # Ada sends Bo away
+    assert ada.post(f"{path}-leaves", json={}).status_code == 200
     assert view_of(rig)["seats"]["north"]["name"] is None
 
 
 def test_strangers_cannot_replace_an_opponent(rig: WebRig) -> None:
+    """A stranger (another computer without a seat) cannot spoil a game that is on."""
     player = rig.sit("south", "Ada")
     guest = stranger(rig)
     path = "/api/seat/north/machine"
@@ -48,23 +55,32 @@ def test_strangers_cannot_replace_an_opponent(rig: WebRig) -> None:
 
 
 def test_asking_an_opponent_needs_the_code(tmp_path: Path) -> None:
+    """At a table with a join code, only the code or the owner key lets a stranger begin a game."""
     with open_web_rig(tmp_path, join="code") as rig:
         browser = stranger(rig)
         path = "/api/seat/north/machine"
         body = {"name": "Pip"}
         assert browser.post(path, json=body).status_code == 403
+        # a trial leads to the form that asks for the code
         assert browser.post("/try").headers["Location"] == "/join/south"
         host = {"X-Host-Key": HOST_KEY}
         assert browser.post(path, json=body, headers=host).status_code == 200
 
 
+# ---- trials --------------------------------------------------------------------------------------
+
+
 def test_one_key_begins_a_trial(rig: WebRig) -> None:
+    """In a trial one person plays against the machine (Pip), in the window of the table screen."""
     browser = rig.browser()
-    for _ in range(2):  # a second tap changes nothing
+    # a second tap changes nothing
+    for _ in range(2):
         answer = browser.post("/try")
         assert (answer.status_code, answer.headers["Location"]) == (303, "/here")
     seats = view_of(rig)["seats"]
     assert (seats["south"]["name"], seats["north"]["name"]) == ("", "Pip")
+
+    # the window shows the seat's page in a frame, which its security policy permits
     here = browser.get("/here")
     assert 'src="/seat/south"' in here.text
     assert "frame-src 'self'" in here.headers["Content-Security-Policy"]
@@ -72,13 +88,16 @@ def test_one_key_begins_a_trial(rig: WebRig) -> None:
 
 
 def test_a_trial_takes_nothing_from_a_person(rig: WebRig) -> None:
-    browser = rig.sit("south", "Ada")
+    # while Ada sits at the table, another browser cannot begin a trial
+    ada = rig.sit("south", "Ada")
     assert rig.browser().post("/try").headers["Location"] == "/"
     assert view_of(rig)["seats"]["north"]["name"] is None
     assert rig.browser().get("/here").headers["Location"] == "/"
+
+    # Ada plays against Ben: the key that ends a trial frees her seat, but the game goes on
     rig.sit("north", "Ben")
     rig.start_game()
-    browser.post("/try/end")
+    ada.post("/try/end")
     view = view_of(rig)
     assert (view["phase"], view["seats"]["north"]["name"]) == ("orders", "Ben")
     assert view["seats"]["south"]["name"] is None
@@ -86,12 +105,15 @@ def test_a_trial_takes_nothing_from_a_person(rig: WebRig) -> None:
 
 def test_one_key_ends_or_changes_a_trial(rig: WebRig) -> None:
     """The keys lead back to the page from which the trial was begun, here that of a kiosk."""
+    # begin a trial of Scouts
     browser = rig.browser()
     browser.post("/try", headers={"Referer": "http://localhost/?kiosk"})
     assert 'href="/?kiosk"' in page_text(browser, "/here?kiosk")
     browser.post("/api/table/choose", json={"game": "scouts"})
     browser.post("/api/table/start", json={})
     assert view_of(rig)["game"] == "scouts"
+
+    # “Other games” returns to the lobby in the same window, and “End” also frees both seats
     for route, address in (("other", "/here?kiosk"), ("end", "/?kiosk")):
         answer = browser.post(f"/try/{route}?kiosk")
         assert (answer.headers["Location"], view_of(rig)["phase"]) == (address, "lobby")
@@ -100,13 +122,17 @@ def test_one_key_ends_or_changes_a_trial(rig: WebRig) -> None:
 
 @pytest.mark.parametrize("game", GAMES)
 def test_every_game_can_be_tried(rig: WebRig, game: str) -> None:
-    """First with its lesson, then without: the machine plays, and no cards are dealt by hand."""
+    """Try each game with its lesson and without. The machine plays, and nobody deals cards."""
     browser = rig.browser()
+
+    # with its lesson: a guide leads through the game, at the latest once the board is set up
     browser.post("/api/table/choose", json={"game": game})
     assert f'name="lesson" value="{game}"' in page_text(browser, "/")
     assert browser.post("/try", data={"lesson": game}).headers["Location"] == "/here"
     view = rig.table.view()
     assert (view.game, view.guide is not None or view.phase == "setup") == (game, True)
+
+    # without its lesson
     browser.post("/try/other")
     browser.post("/try")
     browser.post("/api/table/choose", json={"game": game})

@@ -1,7 +1,7 @@
 """Public pages of tournaments: pairings and standings, also for printing.
 
-A round consists of matches, a match of boards. A match is between two entrants, who are people or
-teams. A board is one game of two people at a table.
+A round consists of matches, a match of boards. A match is between two entrants, each of whom is one
+person, or in earlier versions a team. A board is one game of two people at a table.
 """
 
 from __future__ import annotations
