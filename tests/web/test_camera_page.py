@@ -128,7 +128,7 @@ PICTURE_PATHS = ("/host/health", "/live/health", "/camera/frame.jpg")
 
 @pytest.mark.parametrize("path", PICTURE_PATHS)
 def test_only_the_owner_sees_the_live_picture(room: Room, path: str) -> None:
-    """Seats and spectators must not, because it may show somebody's cards."""
+    """Seats and spectators must not see it, because it may show somebody's cards."""
     for browser in (room.rig.browser(), room.rig.sit("south")):
         assert browser.get(path).status_code == 403
     assert not room.eye.mock_calls
@@ -142,23 +142,29 @@ def test_only_the_owner_sees_the_live_picture(room: Room, path: str) -> None:
 def test_health_draws_the_board_and_gives_advice(room: Room) -> None:
     purple = SquareSeen(Square(0, 0), ("purple robot",), True, 1.0, ())
     lime = SquareSeen(Square(2, 3), ("lime robot",), True, 0.78, ())
+    # all is well: the drawing has the board and both pieces, one of which is read with doubt
     room.eye.board.return_value = board_seen(a1=purple, c4=lime)
     page = room.fragment()
     assert "<span>Every square is sharp and bright</span>" in page
     assert 'aria-label="purple robot a1, lime robot c4 (78 %)"' in page
     assert page.count('class="line"') == 1 + 2, (
-        "the board and both pieces have not one outline each"
+        "the board and both pieces must have one outline each"
     )
     assert 'href="#robot-s"' in page
+
+    # a lamp is reflected: one square is read all the same, another is not
     lamp = Advice("Move the lamp", "It is reflected on b2 and c3.", Weakness.GLARE)
     weak = SquareSeen(Square(1, 1), (), True, 1.0, (Weakness.GLARE,))
     unread = SquareSeen(Square(2, 2), (), False, 0.0, ())
     room.eye.board.return_value = board_seen(KIT, lamp, b2=weak, c3=unread)
-    room.rig.clock.advance(2)  # more than the interval at which the board is measured
+    # more than the interval at which the board is measured
+    room.rig.clock.advance(2)
     page = room.fragment()
     assert '<div class="sign"><span>Move the lamp</span></div>' in page
     assert "<span>It is reflected on b2 and c3.</span>" in page
     assert (page.count('class="plate weak"'), page.count('class="unread"')) == (1, 1)
+
+    # no board is seen, because it is dark
     room.eye.board.return_value = None
     room.eye.advice_without_board.return_value = (
         Advice("Switch on a lamp", "The whole picture is dark.", Weakness.DARK),
@@ -175,9 +181,9 @@ def test_camera_trouble_is_named_on_health(room: Room) -> None:
     assert "Photographs cannot be kept." in page
     assert f"<span>{sentence}</span>" in page
     assert "<b>Camera</b><span>Has a problem</span>" in page
-    assert '<svg class="seen"' not in page, "an old drawing is shown while the camera has trouble"
+    assert '<svg class="seen"' not in page, "an old drawing must not look like a new one"
     assert room.host().get("/camera/frame.jpg").status_code == 404, (
-        "an old picture is sent as a live one"
+        "an old picture must not be sent as a live one"
     )
 
 
@@ -198,10 +204,13 @@ def test_everybody_sees_photographs_of_turns(room: Room) -> None:
 
 
 def test_the_owner_locks_and_chooses_the_camera(room: Room) -> None:
+    # the page has keys that would change the present state: the focus is held, the exposure is not
     host = room.host()
     page = room.fragment(host)
     assert re.search(r'aria-pressed="true"[^>]*data-body=\'{"focus":false}\'>Hold focus', page)
     assert re.search(r'aria-pressed="false"[^>]*data-body=\'{"exposure":true}\'>Hold exp', page)
+
+    # only a camera that is offered can be chosen, and only known settings can be changed
     for route, body, status in (
         ("lock", {"focus": False}, 200),
         ("choose", {"source": "usb:C920"}, 200),
@@ -211,6 +220,8 @@ def test_the_owner_locks_and_chooses_the_camera(room: Room) -> None:
         assert host.post(f"/api/camera/{route}", json=body).status_code == status
     room.eye.link.lock.assert_called_once_with(False, None)
     room.eye.link.choose.assert_called_once_with("usb:C920")
+
+    # the page marks the camera in use, and escapes the names of cameras
     whole_page = page_text(host, "/host/health")
     assert re.search(
         r'aria-pressed="true" data-post="/api/camera/choose"[^>]*>Pi camera<', whole_page

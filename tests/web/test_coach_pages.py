@@ -35,9 +35,11 @@ class ScriptedCoach:
         pass
 
     def choose(self, view: Mapping[str, Any], timeout_s: float) -> Choice:
+        # left, right, shoot
         return Choice("LRS", 1, (SECRET,))
 
     def judge(self, view: Mapping[str, Any], action: str, timeout_s: float) -> Verdict:
+        # any other action is a little worse
         return Verdict(self.choose(view, timeout_s), 0.05)
 
     def close(self) -> None:
@@ -60,15 +62,21 @@ def test_asking_the_coach_marks_the_game(rig: WebRig) -> None:
     ada = rig.sit("south", "Ada")
     ada.post("/api/seat/north/machine", json={"name": "Bo"})
     moment = rig.start_game()
+
+    # Ada's help has a key for the coach, and warns her of the mark
     html = ada.post("/api/seat/south/help", json={"moment": moment, "entered": ""}).json["html"]
     assert 'data-coach="now"' in html
     assert "the score will say so" in html
+
+    # she asks, and from now on everybody sees that she has
     advice = ada.post("/api/seat/south/coach", json=question(rig)).json
     assert (advice["action"], advice["why"], advice["judgement"]) == ("LRS", [SECRET], "")
     assert "order-left" in advice["html"]
     assert view_of(rig)["seats"]["south"]["coached"] is True
     assert "with the coach" in page_text(rig.browser(), "/")
-    assert view_of(rig)["seats"]["south"]["sealed_at"] is None, "the coach handed in its advice"
+    assert view_of(rig)["seats"]["south"]["sealed_at"] is None, (
+        "the coach must not hand in its advice"
+    )
 
 
 def test_nobody_else_sees_the_coachs_advice(rig: WebRig, caplog: pytest.LogCaptureFixture) -> None:
@@ -91,7 +99,7 @@ def test_nobody_else_sees_the_coachs_advice(rig: WebRig, caplog: pytest.LogCaptu
 
 
 def test_a_game_of_two_people_has_no_coach(rig: WebRig) -> None:
-    """By default it only helps against a machine."""
+    """By default the coach helps only against a machine."""
     ada = rig.sit("south", "Ada")
     rig.sit("north", "Ben")
     rig.start_game()
@@ -101,31 +109,37 @@ def test_a_game_of_two_people_has_no_coach(rig: WebRig) -> None:
 
 
 def test_a_machine_explains_its_last_action(rig: WebRig) -> None:
-    """Its reasons are shown when the turn is over. Markup in a program's words is escaped."""
+    """A machine's reasons are shown when the turn is over. Markup in its words is escaped."""
     ada = rig.sit("south", "Ada")
     ada.post("/api/seat/north/machine", json={"name": "Bo"})
     moment = rig.start_game()
     known_reason = parse_sentence("This wins whatever the other side does.")
     rig.table.machines.store_reasons(Seat.NORTH, moment, (known_reason, "<i>flag</i>"))
+
+    # its action is not revealed yet, and the reasons would tell it
     early = ada.post("/api/seat/south/coach", json=question(rig, "theirs"))
     assert error_of(early)["message"] == "The machine has nothing to explain right now"
+
+    # the turn is over
     play_turn(rig, "LIS", "LIS")
     reasons = ada.post("/api/seat/south/coach", json=question(rig, "theirs")).json
     assert (reasons["action"], reasons["judgement"]) == ("LIS", "Bo, turn 1")
     assert "&lt;i&gt;flag&lt;/i&gt;" in reasons["html"]
     assert not rig.table.view().seats[Seat.SOUTH].is_coached, (
-        "a question to the machine counts as coaching"
+        "a question to the machine must not count as coaching"
     )
 
 
 def test_a_replay_shows_better_actions(rig: WebRig) -> None:
-    """It asks the coach, which finds both actions of turn 1 a little worse than its own."""
+    """Ask the coach about turn 1. It finds both actions a little worse than its own."""
     rig.sit("south", "Ada")
     rig.sit("north", "Ben")
     rig.start_game()
     play_turn(rig, "UII", "III")
     path = "/history/1/turn/1/better"
-    assert rig.browser().get(path).status_code == 409, "the coach helps during a game"
+    assert rig.browser().get(path).status_code == 409, "the coach must not help during a game"
+
+    # the game is over: scene 3 is the end of turn 1, where its replay offers the coach's actions
     rig.table.resign(Seat.NORTH)
     assert f'data-better="{path}"' in page_text(rig.browser(), "/history/1/scene/3")
     page = page_text(rig.browser(), path)

@@ -51,6 +51,7 @@ class Room:
     secure: Flask
 
     def code(self) -> str:
+        """Return the code for the next phone, as the owner's page shows it."""
         return self.companion.phone_server.phone_camera.pairing.code()
 
     def phone(self, code: str = "") -> FlaskClient:
@@ -68,13 +69,14 @@ class Room:
         return browser
 
     def send(self, phone: FlaskClient, picture: bytes) -> Any:
+        """Send a picture that was taken 20 ms ago. Return the answer."""
         path = f"/api/eye/picture?taken_ms={1000 * self.clock.monotonic_s() - 20}"
         return phone.post(path, data=picture, content_type="image/jpeg")
 
     def film(self, phone: FlaskClient, board: Any) -> dict[str, Any]:
-        """Send six pictures of a board, each with another noise, and let the companion read them.
+        """Send six pictures of a board, each with other noise, and let the companion read them.
 
-        Return all answers in one: later fields replace earlier ones.
+        Return the fields of all answers. A later field replaces an earlier one of the same name.
         """
         answer: dict[str, Any] = {}
         for seed in range(6):
@@ -121,11 +123,15 @@ def room(tmp_path: Path) -> Iterator[Room]:
 def test_a_phone_with_the_code_is_the_camera(room: Room, board: Any) -> None:
     stranger = room.phone()
     connection = room.companion.phone_server.phone_camera.connection
+
+    # a phone without the code can send no picture, and a wrong code does not help
     answer = room.send(stranger, jpeg_of(board))
     assert answer.status_code == 403
     assert answer.json["error"]["message"] == "This phone is not the camera any more"
     assert stranger.post("/api/eye/pair", json={"code": "22222222"}).status_code == 403
     assert connection.latest_picture.take(0.0) is None
+
+    # a phone with the code gets the table's time, may send up to 2 MB, and sees what is read
     phone = room.phone(room.code())
     assert room.send(phone, b"").json["now_ms"] == 1000 * room.clock.monotonic_s()
     assert room.send(phone, b"x" * 2_000_001).status_code == 413
@@ -134,16 +140,21 @@ def test_a_phone_with_the_code_is_the_camera(room: Room, board: Any) -> None:
     assert answer["words"] == "I see the whole board"
     assert answer["wait_ms"] == 250
     assert "purple robot a1, purple flag b1" in answer["drawing"]
-    assert "drawing" not in room.send(phone, b"").json, "the same drawing is sent again"
+    assert "drawing" not in room.send(phone, b"").json, "a drawing must not be sent twice"
+
+    # the HTTPS port has nothing but the phone's page
     for path in ("/", "/api/view", "/host", "/camera/frame.jpg", "/live/table", "/seat/south"):
-        assert phone.get(path).status_code == 404, "the phone’s port serves a page of the table"
+        assert phone.get(path).status_code == 404, "the phone’s port must not serve this page"
 
 
 def test_a_new_phone_replaces_the_old_one(room: Room, board: Any) -> None:
+    # two phones are paired one after the other: only the second is the camera
     first = room.phone(room.code())
     second = room.phone(room.code())
     assert room.send(first, jpeg_of(board)).status_code == 403
     assert room.send(second, jpeg_of(board)).status_code == 200
+
+    # the owner removes it, once
     assert room.host().post("/api/camera/phone/remove", json={}).status_code == 200
     assert room.send(second, jpeg_of(board)).status_code == 403
     assert room.host().post("/api/camera/phone/remove", json={}).status_code == 404
@@ -160,7 +171,7 @@ def test_the_owner_sees_code_and_instructions(room: Room) -> None:
     assert 'class="sign" href="/host/health"' in page
     first = page_text(host, "/camera/phone?first")
     assert 'class="sign" href="/host/first/2"' in first, (
-        "the sign does not lead on to the next question of the first evening"
+        "on the first evening the sign must lead back to its questions"
     )
     assert "Remove the phone" in page_text(host, "/host/health")
 
@@ -172,9 +183,9 @@ def test_the_owner_sees_code_and_instructions(room: Room) -> None:
 def test_a_phone_is_led_past_the_warning(room: Room, headers: dict[str, str], words: str) -> None:
     browser = room.main.test_client()
     browser.environ_base.update(ELSEWHERE)
-    assert browser.get("/eye").status_code == 404, (
-        "a stranger without a code gets the phone’s address"
-    )
+    assert browser.get("/eye").status_code == 404, "a stranger must not open the phone’s port"
+
+    # the owner's page has opened the HTTPS port: now its page explains the browser's warning
     address = room.companion.phone_server.open_address()
     page = single_spaced(browser.get(f"/eye/{room.code()}", headers=headers).text)
     assert "Your phone will warn you" in page
@@ -184,7 +195,7 @@ def test_a_phone_is_led_past_the_warning(room: Room, headers: dict[str, str], wo
 
 
 def test_the_phone_learns_nothing_of_sealed_orders(tmp_path: Path, board: Any) -> None:
-    """At two tables that differ only in sealed orders, the phones get the same, byte for byte."""
+    """At two tables that differ only in South's sealed orders, the phones get the same bytes."""
 
     def answers_at(folder: Path, orders: str) -> list[Any]:
         folder.mkdir()
