@@ -265,7 +265,7 @@ class BoardMixin(Generic[S, A]):
 
     The four names side by side:
 
-    - `as_laid`: from an action to the one layout just after it.
+    - `as_laid`: from an action to the single layout just after the action.
     - `layouts_by_hand`: from an action to all layouts that show it. `as_laid` is the first.
     - `laid_out`: from the pieces on the board to a sealed action, such as a set-up.
     - `laid_open`: from face-up cards to an action.
@@ -293,7 +293,7 @@ class BoardMixin(Generic[S, A]):
     def layouts_by_hand(self, state: S, seat: Seat, action: A, step: Step[S]) -> tuple[Layout, ...]:
         """Return the layouts by which the camera recognises a legal action that was made by hand.
 
-        They are the one just after it (`as_laid`) and those after each stage.
+        They are the layout just after the action (`as_laid`) and the layouts after each stage.
         """
         stages = [stage.expected for stage in step.stages]
         # Without stages only the next state follows.
@@ -332,7 +332,7 @@ class PadMixin(Generic[S]):
     """
 
     def pad(self, state: S, seat: Seat) -> PadGrammar | None:
-        """Return the grammar by which a seat enters its action with keys. None: it cannot."""
+        """Return the grammar by which a seat enters its action with keys. None if it cannot."""
 
     def plan(self, state: S, seat: Seat, entered: str) -> tuple[Square | None, ...] | None:
         """Return the square that each entered order would reach if nobody interfered.
@@ -368,8 +368,8 @@ class ScreenMixin(Generic[S, A]):
     ) -> Mapping[Seat, tuple[UnitOrder, ...]] | None:
         """Return the orders of each seat's pieces, as far as the stages up to `stage` reveal them.
 
-        `state` is the one before the turn, and `stage` an index into `stages`. For games in which a
-        seat fills in an order sheet for several pieces (`BoardUi.sheet`).
+        `state` is the position before the turn, and `stage` an index into `stages`. The method is
+        for games in which a seat fills in an order sheet for several pieces (`BoardUi.sheet`).
         """
 
     # Kept for games written for version 1.0, which override these two.
@@ -452,7 +452,10 @@ class TextMixin(Generic[S, A]):
     `pictures.svg` beside the game's module.
     """
     help_words: ClassVar[Mapping[str, str]] = {}
-    """Effect of each order in a few words, by its English word. Answers “What can I do now?”."""
+    """Effect of each order in a few words, by the English label of the order or its key.
+
+    Answers “What can I do now?”.
+    """
     lesson: ClassVar[Lesson | None] = None
     """The guided first game."""
 

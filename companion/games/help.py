@@ -79,7 +79,8 @@ def _starts_by_word(
     labels = {key.name: key.label for key in board_ui.keys}
     starts_by_word: dict[str, dict[Square, None]] = {}
     for play in game.plays(state, seat):
-        # Use the word of the command, else that of the key. A play without either is a placing.
+        # Use the word of the command, or else the word of the key. A play without either is a
+        # placing.
         fallback = labels.get(play.key, say("Place"))
         word = next(iter(game.commands(game.parse(play.text))), fallback)
         starts = starts_by_word.setdefault(word, {})

@@ -5,8 +5,8 @@ Plain values: games return them, and pages draw them. A game of pieces returns a
 above them. `Play` says how an action is tapped. `Tally` and `Headline` belong to the stages of a
 turn.
 
-Every value is public, or for the one viewer for whom the game was asked. Texts are sentences for
-people, made by `say` if the game is translated.
+Every value is public, or meant only for the viewer for whom the game was asked. Texts are sentences
+for people, made by `say` if the game is translated.
 """
 
 from __future__ import annotations

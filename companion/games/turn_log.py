@@ -97,7 +97,7 @@ class TurnLog:
     def end_game(self, winner: Seat | int | None, reason: str, rule: str, short: str = "") -> None:
         """Record the outcome of the game and add its event. Without a winner it is a draw.
 
-        `reason` and `short` are those of `Outcome`. `rule` is the id of the rule that ends the
+        `reason` and `short` are fields of `Outcome`. `rule` is the id of the rule that ends the
         game.
         """
         seat = SEATS[winner] if isinstance(winner, int) else winner

@@ -102,7 +102,8 @@ class Terrain:
     def neighbours(self) -> tuple[tuple[int | None, ...], ...]:
         """Places to the north, east, south and west of each place.
 
-        Index it by a place, then by an index in `DIRECTIONS`. None: off the board, or a wall.
+        Index it by a place, then by an index in `DIRECTIONS`. A neighbour is None if it is off the
+        board or a wall.
         """
         return tuple(
             tuple(self._places.get(square.shifted(*step)) for step in STEPS)

@@ -234,7 +234,7 @@ class OrdersPad(PadGrammar):
     def spell(self, text: str) -> tuple[str, ...]:
         """Return the keys that spell orders: one or two for each robot, and ready for an idle one.
 
-        They can spell every action. Raises `Malformed` for a text that is none.
+        They can spell every action. Raises `Malformed` for a text that is not an action.
         """
         orders = dict(parse_orders(text).by_robot)
         single_keys = {key.letter: (key.pad,) for key in self.keys}
@@ -270,7 +270,8 @@ class OrdersPad(PadGrammar):
 def build_pad(seat: Seat, numbers: tuple[int, ...]) -> OrdersPad:
     """Return the pad's grammar for a seat whose robots have these numbers.
 
-    Directions in the notation are those of the board, so the keys of North have opposite letters.
+    In the notation, letters stand for directions of the board. North sits opposite, so its keys
+    have the opposite letters.
     """
     keys = []
     for pad_key, south_letter in _SOUTH_DIRECTIONS.items():

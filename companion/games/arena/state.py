@@ -39,7 +39,7 @@ class ArenaOptions(Options, frozen=True):
     blast: _Damage = 6
     """Damage of a self-destruct to each neighbour."""
     start: str = ""
-    """First squares of the robots: South's, a slash, North's. Empty: the starts of the map."""
+    """First squares of South's robots, a slash, then of North's. If empty, those of the map."""
 
 
 class Reason(StrEnum):
@@ -101,9 +101,9 @@ def _starting_places(options: ArenaOptions, terrain: Terrain) -> tuple[tuple[int
 def first_state(options: ArenaOptions) -> State:
     """Return the first state, with robots 1, 2, 3 … of each side on its starts.
 
-    The starts of the map are taken by file, then rank, those of the option `start` as it lists
-    them. Raises `Malformed` if the board or that option is not valid, or if a side has more starts
-    than robots are allowed.
+    Robots begin on the starts of the map by file, then rank, or on the squares of the option
+    `start` in the order in which it lists them. Raises `Malformed` if the board or that option is
+    not valid, or if a side has more starts than robots are allowed.
     """
     terrain = parse_terrain(options.board)
     sides = []

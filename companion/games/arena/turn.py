@@ -37,8 +37,9 @@ _SHIELD_TEXT = say("Behind its shield a robot takes half the damage, rounded dow
 _MAX_FAILURE_HEADLINES = 2
 
 
-# Target of each robot that moves, by its index in `_Turn.robots`. It is a place, which is the index
-# of a square, as `Terrain` explains. None: off the board, or a wall.
+# Target of each robot that moves, by its index in `_Turn.robots`. A target is a place, which is the
+# index of a square, as `Terrain` explains. It is None if the robot would leave the board or run
+# into a wall.
 MoveTargets = Mapping[int, int | None]
 
 
@@ -127,7 +128,7 @@ class _Turn(TurnLog):
         self.robots: list[_Robot] = []
         for side, robots in enumerate(state.robots):
             codes = dict(orders[side].by_robot)
-            # `*robot` is number, place, hit points. Without an order it does nothing (Ruling 3).
+            # `*robot` is number, place, hit points. Without an order a robot does nothing (Ruling 3).
             self.robots += [
                 _Robot(side, *robot, codes.get(robot.number, NOTHING)) for robot in robots
             ]

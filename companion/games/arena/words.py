@@ -11,18 +11,18 @@ from companion.games.arena.state import ArenaOptions
 from companion.games.base import Example, OptionRow, Rule, figures
 
 
-def robots_text(number: int) -> str:
+def robots_text(count: int) -> str:
     """Return a number of robots in words.
 
     >>> robots_text(1), robots_text(3)
     ('1 robot', '3 robots')
     """
-    return say_n("{n} robot", "{n} robots", number)
+    return say_n("{n} robot", "{n} robots", count)
 
 
-def points_text(number: int) -> str:
+def points_text(count: int) -> str:
     """Return a number of hit points in words."""
-    return say_n("{n} point", "{n} points", number)
+    return say_n("{n} point", "{n} points", count)
 
 
 OPTION_ROWS = (

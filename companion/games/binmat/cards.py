@@ -19,8 +19,8 @@ SUITS = "&%+!^#"
 # Values of a suit: the numbers 2 to 10, where `a` is 10, and the four modifiers.
 VALUES = "23456789a@*?>"
 
-# Values of the four modifiers, and what they do. `combat.py` carries out their rules, and `turn.py`
-# those of a card that is played face up.
+# Values of the four modifiers, and what they do. `combat.py` carries out their rules in a combat,
+# and `turn.py` the rules of a card that is played face up.
 
 # Takes the top card of the other stack, if it lay face down before: `Combat._spring_trap`.
 TRAP = "@"

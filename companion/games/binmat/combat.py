@@ -312,7 +312,7 @@ class Combat(TurnLog):
         for seat, stack_sum in self.sums.items():
             self._report_sum(seat, stack_sum)
             is_greater = stack_sum.power > self.sums[seat.other].power
-            tallies.append(_tally(seat, stack_sum, is_greater))
+            tallies.append(_build_tally(seat, stack_sum, is_greater))
         self.add_stage(say("Powers"), None, tallies=tuple(tallies))
         attack_power = self.sums[ATTACKER].power
         defence_power = self.sums[DEFENDER].power
@@ -455,8 +455,8 @@ def add_result_stage(
 ) -> None:
     """Add the last stage of a combat: the powers and the cards that are lost.
 
-    Its events are those of the turn since the last stage. `expected` and `todo` are those of
-    `Stage`, for hands that move real cards.
+    The stage gets the events of the turn since the last stage. `expected` and `todo` are fields of
+    `Stage`, for people who move real cards.
     """
     # Attacker cards that did damage are not crossed out, although they are discarded too.
     lost_cards = {
@@ -474,7 +474,7 @@ def add_result_stage(
     tallies = tuple(replace(tally, lost=crossed_out[tally.seat]) for tally in shown)
     headline = Headline(COMBAT_BOUNCES, "bump")
     if combat.sums:
-        headline = Headline(_headline(combat), "sums")
+        headline = Headline(_result_text(combat), "sums")
     turn.headlines = [headline]
     turn.add_stage(_stage_title(combat), expected, tallies=tallies, todo=todo)
 
@@ -484,7 +484,7 @@ def _stage_title(combat: Combat) -> str:
     return say("Combat") if lane is None else say("Lane {lane}", lane=lane)
 
 
-def _tally(seat: Seat, stack_sum: StackSum, is_greater: bool) -> Tally:
+def _build_tally(seat: Seat, stack_sum: StackSum, is_greater: bool) -> Tally:
     """Return the tally of a sum, whose ladder 2 4 8 16 32 is filled up to its power."""
     # The ladder goes at least to 32. It thus shows how far a weak sum falls short.
     length = max(5, stack_sum.power)
@@ -508,7 +508,7 @@ def _card_tallies(setup: CombatSetup) -> tuple[Tally, ...]:
     )
 
 
-def _headline(combat: Combat) -> str:
+def _result_text(combat: Combat) -> str:
     """Return the result of a combat that no BOUNCE has ended, in at most 40 characters."""
     lane = combat.setup.lane
     attack_sum = combat.sums[ATTACKER]

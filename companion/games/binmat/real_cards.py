@@ -82,7 +82,8 @@ _ACTION_OF_KEY = {"done": DONE, "combat": DECLARE, "won": ATTACKER_WON}
 class RealCardsState:
     """A position of a game with real cards: the turns that are left, and the progress of a combat.
 
-    The program knows no cards except those of a combat, and forgets them once it is resolved.
+    The program knows no cards except those of a combat, and forgets them once the combat is
+    resolved.
     """
 
     options: BinmatOptions

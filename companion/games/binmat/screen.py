@@ -86,7 +86,7 @@ KIT = Kit(
     ),
 )
 
-# The only action that has a key of its own beside that of its kind.
+# The only action that has a key of its own, beside the key of its kind.
 _DRAW_FROM_ATTACKER_DECK = "da"
 # Keys of a page, by the kind of their actions, or by the action itself.
 _KEYS = {
@@ -128,10 +128,10 @@ def card_ui(state: State, viewer: Seat | None) -> CardUi:
         acting="" if state.outcome else player_on_turn(state.options, state.turns_left),
         lanes=tuple(_build_lane(visible, lane) for lane in LANES),
         piles={
-            say("Attacker deck"): _pile(visible.attacker_deck),
+            say("Attacker deck"): _build_pile(visible.attacker_deck),
             say("Attacker discard"): state.attacker_discard,
         },
-        hands={owner: _pile(visible.hands[owner.number]) for owner in SEATS},
+        hands={owner: _build_pile(visible.hands[owner.number]) for owner in SEATS},
         facts={DEFENDER: south_hand, ATTACKER: joined(", ", (north_hand, deck_text))},
         keys=() if viewer is None else _keys(state, viewer),
         choices=_choices(state) if may_act else (),
@@ -190,7 +190,7 @@ def _find_key(action: str) -> ChoiceKey:
     return _KEYS.get(action) or _KEYS[ACTION_PARTS[action].kind]
 
 
-def _pile(cards: Cards) -> Pile:
+def _build_pile(cards: Cards) -> Pile:
     """Return cards for the screen, with None for a back."""
     return tuple(None if card == HIDDEN else card for card in cards)
 
@@ -198,9 +198,9 @@ def _pile(cards: Cards) -> Pile:
 def _build_lane(visible: State, lane: int) -> Lane:
     return Lane(
         str(lane),
-        north=_pile(visible.attacker_stacks[lane]),
+        north=_build_pile(visible.attacker_stacks[lane]),
         # The screen lists the top card last, as in stacks.
-        deck=_pile(visible.decks[lane])[::-1],
-        south=_pile(visible.defender_stacks[lane]),
+        deck=_build_pile(visible.decks[lane])[::-1],
+        south=_build_pile(visible.defender_stacks[lane]),
         discard=visible.discards[lane],
     )

@@ -44,7 +44,7 @@ class BinmatOptions(Options, frozen=True):
     """Way to play: the full game on screens, or `referee` for people who hold real cards."""
     edition: Edition = Edition.RULEBOOK
     deck: tuple[str, ...] | None = None
-    """All cards: lane 0 from its top card down, then lane 1, and so on. None: shuffled."""
+    """All cards: lane 0 from its top card down, then lane 1 and so on. None for a shuffled deck."""
     hands: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
     """Cards that defender and attacker hold at the start. The other cards are dealt."""
     turns: Annotated[int, Meta(ge=2, le=998)] = 110

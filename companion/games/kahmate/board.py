@@ -36,7 +36,7 @@ IN_GOAL = -1
 
 # Difference of square numbers for one step ahead, for each seat.
 STEP_AHEAD = (FILES, -FILES)
-# Rank (from 0) of each seat's own goal line. A seat scores over the other one.
+# Rank (from 0) of each seat's own goal line. A seat scores over the goal line of the other seat.
 GOAL_LINE_RANKS = (0, RANKS - 1)
 # Rank (from 0) of the ball at the beginning.
 BALL_RANK = 5
@@ -163,7 +163,9 @@ def squares_between(start: int, end: int) -> tuple[int, ...]:
     file_step = -1 if files < 0 else 1
     rank_step = -FILES if ranks < 0 else FILES
     offsets = _CROSSED_OFFSETS[abs(files), abs(ranks)]
-    return tuple(start + files * file_step + ranks * rank_step for files, ranks in offsets)
+    return tuple(
+        start + files_on * file_step + ranks_on * rank_step for files_on, ranks_on in offsets
+    )
 
 
 def piece_and_square(piece: int, square: int) -> dict[str, object]:

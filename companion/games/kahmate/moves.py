@@ -136,8 +136,8 @@ def dropped_ball_square(carrier_square: int, carrier_seat: int, tackler_square: 
     """Return the square of a ball that a tackle has made loose (rule "tackled-ball").
 
     It is one square behind the carrier. But on the carrier's own goal line the ball goes to the
-    side away from the tackler, or towards the middle after a tackle from straight ahead. If that
-    side is off the board, it goes to the other one.
+    side away from the tackler, or towards the middle after a tackle from straight ahead. If there
+    is no square on that side, it goes to the other side.
 
     :param tackler_square: the adjacent square from which the first tackler comes
     """
@@ -185,8 +185,8 @@ def laid_out(state: State, seat: Seat, seen: FacesSeen) -> Placement | None:
         (faces.index(face), NUMBER_OF[square]) for square, face in seen.items() if face in faces
     )
     squares = tuple(square for _, square in placed)
-    # Compare one index per piece, that of its face. A set would not tell one regular from two. A
-    # piece with its other face up does not count as placed.
+    # Each piece is compared by the index of its face. The lists also count the two regulars, which
+    # share a face. A piece with its other face up is not among them, so it is not placed.
     has_all_pieces = [index for index, _ in placed] == sorted(map(faces.index, faces))
     are_on_own_ranks = set(squares) <= set(OWN_RANKS[seat.number])
     if state.is_placing and has_all_pieces and are_on_own_ranks:

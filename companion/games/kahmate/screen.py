@@ -65,7 +65,7 @@ def board_ui(state: State, seat: Seat | None) -> BoardUi:
         sign=_sign(state),
         hint=_hint(state),
         facts={owner: _run_count_text(state, owner) for owner in SEATS},
-        hands={owner: _hand(state.cards[owner.number]) for owner in SEATS},
+        hands={owner: _build_hand(state.cards[owner.number]) for owner in SEATS},
         keys=_usable_keys(state) if SEATS[state.seat] is seat else (),
         duel=_build_duel(state, state.pending_plan) if state.pending_plan else None,
     )
@@ -107,7 +107,7 @@ def _run_count_text(state: State, seat: Seat) -> str:
     return say("run {number} of {total}", number=len(state.moved_pieces) + 1, total=RUNS_PER_TURN)
 
 
-def _hand(cards: tuple[int, ...]) -> tuple[HandCard, ...]:
+def _build_hand(cards: tuple[int, ...]) -> tuple[HandCard, ...]:
     """Return all six cards. Those that the seat does not hold are spent."""
     return tuple(HandCard(str(card), card not in cards) for card in FULL_HAND)
 

@@ -50,9 +50,9 @@ class KahmateOptions(Options, frozen=True):
     """The options of Kahmate. At a limit the game is a draw."""
 
     ball_card: Annotated[int, Meta(ge=1, le=6)] | None = None
-    """Card that decides the first square of the ball. None: drawn."""
+    """Card that decides the first square of the ball. If it is None, the card is drawn."""
     starter: Literal["south", "north"] | None = None
-    """Seat that begins. None: drawn."""
+    """Seat that begins. If it is None, the seat is drawn."""
     round_limit: Limit = 0
     """Maximum number of turns of both sides together. 0 for none."""
     quiet_limit: Limit = 0
@@ -60,8 +60,9 @@ class KahmateOptions(Options, frozen=True):
     start: str = ""
     """Starting position instead of placings, or empty.
 
-    The squares of Blue's R R B T F S, a slash, those of Pink's, a slash, and the ball's square.
-    `ball_card` then has no effect, and South begins unless `starter` names North.
+    The squares of Blue's pieces in the order R R B T F S, a slash, the squares of Pink's pieces, a
+    slash, and the square of the ball. `ball_card` then has no effect, and South begins unless
+    `starter` names North.
     """
 
 

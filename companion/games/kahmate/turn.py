@@ -65,7 +65,7 @@ def carry_out(state: State, actions: Mapping[Seat, Action], rng: Random) -> Step
         _decide_face_off(log, state.pending_plan, (south.value, north.value))
     else:
         _begin_action(log, actions[SEATS[state.seat]])
-    return log.result()
+    return log.finish_action()
 
 
 def _begin_action(log: _ActionLog, action: Action) -> None:
@@ -86,7 +86,7 @@ def _begin_action(log: _ActionLog, action: Action) -> None:
 class _ActionLog(TurnLog):
     """The position while an action is carried out, with its events and stages.
 
-    `carry_out` makes one for each action. `result` returns the step to the next state.
+    `carry_out` makes one for each action. `finish_action` returns the step to the next state.
     """
 
     def __init__(self, state: State) -> None:
@@ -200,8 +200,11 @@ class _ActionLog(TurnLog):
                 None, text, "limits", say("{number} turns, no face-off.", number=quiet_turns)
             )
 
-    def result(self) -> Step[State]:
-        """Return the step to the next state, with late events as part of the last stage."""
+    def finish_action(self) -> Step[State]:
+        """Return the step to the next state.
+
+        Events after the last stage, such as the end of the turn, become part of that stage.
+        """
         if self.stages and self.events_since_stage:
             last = self.stages[-1]
             self.stages[-1] = replace(last, events=(*last.events, *self.events_since_stage))
@@ -413,7 +416,7 @@ def _report_totals(log: _ActionLog, attack: _FaceOffSum, defence: _FaceOffSum) -
         **totals,
         piece=PIECE_NAMES[winner.piece],
     )
-    # Two strengths and a card are those of two tacklers.
+    # A sum of three parts, two strengths and a card, belongs to two tacklers.
     if len(winner.parts) > 2:
         text = say(
             "{attack} against {defence}: the two of {side} win the face-off.",

@@ -56,8 +56,9 @@ SIDE_NAMES = tuple(side.name for side in SIDES.values())
 # Names of the faces, South's first.
 ROBOT_FACES = (say("purple robot"), say("lime robot"))
 FLAG_FACES = (say("purple flag"), say("lime flag"))
-# Names of a player's own pieces: those of the faces without the side. The table takes them from the
-# names of the faces. They are listed here only for the catalogues of translations.
+# Names of a player's own pieces, which are the names of the faces without the side. The table
+# derives them from the names of the faces. They are listed here only so that the catalogues of
+# translations contain them.
 OWN_PIECE_WORDS = (say("robot"), say("flag"))
 
 

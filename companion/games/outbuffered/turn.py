@@ -6,8 +6,8 @@ robot that was hit cannot return to its start tile. `carry_out` does that on a m
 
 Robots begin on their start tiles and flags on their bases. A robot that carries the other side's
 flag to its own base wins. A seat is a number here, 0 for South and 1 for North, so that `1 - seat`
-is the other one. An order is its letter in the notation: `U D L R` move, `I` waits, and `S` shoots.
-`letters` are South's and North's orders in one step.
+is the other seat. An order is its letter in the notation: `U D L R` move, `I` waits, and `S`
+shoots. `letters` are South's and North's orders in one step.
 
 Source: the rulebook's sections 2, 3 and "What if", completed by the project's rulings.
 """
@@ -40,7 +40,7 @@ from companion.games.turn_log import TurnLog
 
 # Drawing of each direction on a picture with South below.
 _ARROW_DRAWINGS = {step: ORDERS[letter].drawing for letter, step in MOVES.items()}
-# Names of each seat's own side and of the other one, as parts of a sentence.
+# For each seat, the names of its own side and of the other side, as parts of a sentence.
 _SIDE_AND_OTHER = tuple(
     {"side": SIDE_NAMES[seat], "other": SIDE_NAMES[1 - seat]} for seat in (SOUTH, NORTH)
 )
@@ -94,7 +94,7 @@ class State:
 
 
 class _Turn(TurnLog):
-    """The mutable position during a turn. `state` is the one before it."""
+    """The mutable position during a turn. `state` is the position before the turn."""
 
     def __init__(self, state: State) -> None:
         super().__init__()
@@ -159,10 +159,10 @@ def _complete_headlines(turn: _Turn, letters: tuple[str, str]) -> None:
 def _end_at_limit(turn: _Turn, quiet_turns: int) -> None:
     """End in a draw at the limit of turns or of consecutive quiet turns."""
     options = turn.state.options
-    number = turn.state.turn
-    if number == options.turn_limit:
-        text = say("Turn {number} was the last one: a draw.", number=number)
-        turn.end_game(None, text, "ties", say("Turn {number} was the last.", number=number))
+    turn_number = turn.state.turn
+    if turn_number == options.turn_limit:
+        text = say("Turn {number} was the last one: a draw.", number=turn_number)
+        turn.end_game(None, text, "ties", say("Turn {number} was the last.", number=turn_number))
     elif options.quiet_limit and quiet_turns >= options.quiet_limit:
         text = say(
             "{number} turns without a flag taken or a robot hit: a draw.", number=quiet_turns
@@ -241,7 +241,7 @@ class _Bounce(NamedTuple):
 
 
 def _find_obstacle(turn: _Turn, seat: int, letter: str, target: Square | None) -> _Bounce | None:
-    """Return why a move bounces whatever the other robot does, or None if it does not.
+    """Return why a move bounces, no matter what the other robot does. None if it does not.
 
     The obstacle is the edge of the board, a wall, or the robot's own flag (rulebook, section 2, and
     rulings).
@@ -441,8 +441,8 @@ def _shots_headline(shooters: list[int], victims: list[int], *, is_flag_lost: bo
 def _send_back(turn: _Turn, victims: list[int]) -> None:
     """Put robots that were hit on their start tiles. One that cannot return loses the game.
 
-    A start tile is blocked by the opponent or by the robot's own flag (rulebook, "What if"), lying
-    or carried. If neither robot can return, the game is a draw (rulings).
+    A robot cannot return if the other robot or its own flag is on its start tile (rulebook, "What
+    if"). If neither robot can return, the game is a draw (rulings).
     """
     starts = turn.terrain.starts
     before = list(turn.robots)

@@ -109,7 +109,7 @@ def _jumps_from(square: Square) -> tuple[Jump, ...]:
 
 
 def _boulder_mask(corner: Square) -> int:
-    """Return the mask of a boulder whose lower left square is `corner`, or 0 if it does not fit."""
+    """Return the mask of a boulder with this lower left square, or 0 if it leaves the board."""
     if corner.file == FILES - 1 or corner.rank == RANKS - 1:
         return 0
     mask = square_mask(corner.file, corner.rank)

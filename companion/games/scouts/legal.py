@@ -415,7 +415,7 @@ def _attempted_decisions(state: State, seen: FacesSeen) -> list[Decision]:
     for origin, target in permutations(changes):
         mover, uncovered = changes[origin]
         _, arrival = changes[target]
-        # A scout that leaves a stack uncovers the one below it.
+        # A scout that leaves a stack uncovers the scout below it.
         stack = layout.get(origin, ())
         face_below = stack[-2] if len(stack) > 1 else None
         # The scout may have been turned over on the way.
