@@ -128,7 +128,7 @@ class _Turn(TurnLog):
         self.robots: list[_Robot] = []
         for side, robots in enumerate(state.robots):
             codes = dict(orders[side].by_robot)
-            # `*robot` is number, place, hit points. Without an order a robot does nothing (Ruling 3).
+            # `*robot` is number, place and hit points. No order means to do nothing (Ruling 3).
             self.robots += [
                 _Robot(side, *robot, codes.get(robot.number, NOTHING)) for robot in robots
             ]
