@@ -28,14 +28,20 @@ def test_mixed_strategies_of_scissors_paper_stone() -> None:
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_it_takes_wins_that_need_all_robots(level: int) -> None:
-    """North's last robot stands in a corner with few points. If South's three robots strike at it
-    and at both squares that it can enter, South wins whatever the robot does.
+    """North's last robot has few hit points. If South's three robots strike at its square and at
+    both squares that it can enter, South wins whatever the robot does.
     """
+    # three ranks of three squares, with the squares where South's and North's robots appear
     board = "n..\n...\ns.."
     options = GAME.options({"board": board, "spawn_every": 0})
     start = GAME.setup(options, Random(0))
-    own = tuple(Robot(number, place, 30) for number, place in enumerate((3, 2, 6), 1))
-    state = State(options, start.terrain, (own, (Robot(1, 1, 6),)), turn=11)
+    place_of = start.terrain.names.index
+    own = tuple(
+        Robot(number, place_of(name), hit_points=30)
+        for number, name in enumerate(("b1", "a3", "c1"), start=1)
+    )
+    last_enemy = Robot(number=1, place=place_of("a2"), hit_points=6)
+    state = State(options, start.terrain, (own, (last_enemy,)), turn=11)
     bot = bot_of("arena", Seat.SOUTH, level, board=board, spawn_every=0)
     action = GAME.parse(bot.choose(GAME.view(state, Seat.SOUTH)).action)
     for code in ORDER_CODES:

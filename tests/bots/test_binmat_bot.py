@@ -30,7 +30,10 @@ EDITIONS = ("rulebook", "hackmud")
 
 
 def content(playout: PlayoutState) -> tuple[object, ...]:
-    """Return all that equal positions have in common. Discards are sorted: their order is free."""
+    """Return what has to be the same in equal positions.
+
+    Discards are sorted, because their order does not matter.
+    """
     piles = [sorted(cards) for cards in (*playout.discards, playout.attacker_discard)]
     lanes = (
         playout.decks,
@@ -43,16 +46,23 @@ def content(playout: PlayoutState) -> tuple[object, ...]:
 
 @pytest.mark.parametrize("edition", EDITIONS)
 def test_playouts_follow_the_rules_of_the_game(edition: str) -> None:
-    """Each action that a playout chooses is carried out by the playout and by the game."""
+    """Each action that a playout chooses is carried out by the playout and by the game.
+
+    An action has a letter in notation: `p` plays a card face down, `u` plays one face up, and `-`
+    passes.
+    """
     options = GAME.options({"edition": edition})
     for number in range(60):
         rng, state = Random(number), deal(options, Random(number))
         while state.outcome is None:
             playout = PlayoutState(state)
-            move = choose_attacker_move if playout.seat == ATTACKER_SEAT else choose_defender_move
-            action = move(playout, rng)
+            choose_move = choose_defender_move
+            if playout.seat == ATTACKER_SEAT:
+                choose_move = choose_attacker_move
+            action = choose_move(playout, rng)
             letter, card, lane = action
-            # playouts call every play of the defender `p`; on an open stack the game calls it `u`
+            # playouts call every play of the defender `p`, and the game calls one on an open stack
+            # `u`
             if letter == "p" and playout.seat == DEFENDER_SEAT and playout.is_defender_open[lane]:
                 letter = "u"
             text = next(
@@ -62,7 +72,8 @@ def test_playouts_follow_the_rules_of_the_game(edition: str) -> None:
             )
             chance = f"{number}/{state.turns_left}"
             playout.play(action, Random(chance))
-            # playouts do not know that passing twice costs the hand in the hackmud edition
+            # in the hackmud edition, whoever passes twice loses the hand, which playouts do not
+            # know
             may_differ = letter == "-" and any(state.passes)
             state = GAME.apply(state, {state.seat: text}, Random(chance)).state
             if state.outcome is None:
@@ -105,14 +116,15 @@ def wins_at_once(state: State, text: str) -> bool:
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_it_takes_every_sure_win_in_one_turn(level: int) -> None:
-    """The attacker wins by damage beyond the cards of a lane, or by a draw from an empty lane. At
-    least ten of the 60 states have such a win, and the first ten are tried.
+    """The attacker wins by more damage than a lane has cards, or by a draw from an empty lane.
+
+    At least ten of the 60 states have such a win. The first ten are tried.
     """
     states_with_win = []
     states = random_states("binmat", count=60, max_decisions=60, edition="hackmud")
     for number, state in enumerate(states):
-        # an odd number of turns: the attacker is to act
-        short = replace(with_short_decks(state, number % 3), turns_left=41)
+        # with an odd number of turns left, the attacker has to act
+        short = replace(with_short_decks(state, size=number % 3), turns_left=41)
         if any(wins_at_once(short, text) for text in legal_actions(short, Seat.NORTH)):
             states_with_win.append(short)
     for number, state in enumerate(states_with_win[:10]):
@@ -124,8 +136,9 @@ def test_it_takes_every_sure_win_in_one_turn(level: int) -> None:
 
 @pytest.mark.parametrize("edition", EDITIONS)
 def test_hidden_cards_do_not_change_its_choice(edition: str) -> None:
-    """The other hand, face-down stacks and the decks below their top cards are dealt anew. The view
-    stays the same, and so does the choice.
+    """If all hidden cards are dealt anew, the view stays the same, and so must the choice.
+
+    Hidden are the other side's hand, face-down stacks, and the decks below their top cards.
     """
     states = random_states("binmat", count=40, max_decisions=90, edition=edition)
     for number, state in enumerate(states):
@@ -147,6 +160,7 @@ def redealt(state: State, rng: Random) -> State:
 
 
 def test_it_remembers_open_cards_that_were_drawn() -> None:
+    """South draws the open top card of lane 4, so North knows that South has it."""
     state = deal(GAME.options({}), Random(4))
     bot = bot_of("binmat", Seat.NORTH, level=2)
     bot.see(GAME.view(state, Seat.NORTH), [])

@@ -49,10 +49,13 @@ def test_answers_are_as_documented() -> None:
     [
         b"nonsense",
         b"{}",
+        # bytes that are no text
         b"\xff\xfe",
         b'{"new": {"seat": "west"}}',
+        # two requests in one line
         b'{"new": {"seat": "south"}, "choose": {"view": {}}}',
         b'{"new": {"seat": "south", "options": {"nonsense": 1}}}',
+        # JSON that is nested too deeply for a decoder, and a line that is too long
         b"[" * 10_000,
         b'{"choose": {"view": {"x": "' + b"y" * MAX_LINE_BYTES + b'"}}}',
     ],
@@ -84,6 +87,7 @@ def test_judging_nonsense_is_an_error() -> None:
 def test_a_seat_not_to_act_is_an_error(due: object, message: str) -> None:
     engine = BotEngine("outbuffered", level=1, seed=3)
     ask(engine, {"new": {"seat": "south"}})
+    # the seat may neither choose an action now, nor have one judged
     for request in (
         {"choose": {"view": {**FIRST_VIEW, "to_act": due}}},
         {"judge": {"view": {"to_act": due}, "action": "UUS"}},
@@ -126,7 +130,7 @@ def test_each_line_is_answered_by_a_line() -> None:
 
 
 def test_unknown_games_and_levels_are_refused() -> None:
-    assert {game for game in GAMES if has_bot(game)} >= {"outbuffered"}
+    assert all(map(has_bot, GAMES))
     assert not has_bot("chess")
     with pytest.raises(Malformed, match="no opponent for chess"):
         bot_for("chess", Seat.SOUTH, {}, 1, 1)
@@ -135,8 +139,9 @@ def test_unknown_games_and_levels_are_refused() -> None:
 
 
 def test_its_process_is_small_and_gives_way() -> None:
-    """It has a low priority and little memory, imports nothing large, and does not slow down the
-    terminal in which it was started.
+    """A bot has a low priority and little memory, and it imports nothing large.
+
+    If somebody starts it in a terminal, it does not slow down the other programs there.
     """
     code = (
         "import os, resource, sys\n"
@@ -159,4 +164,5 @@ def test_its_process_is_small_and_gives_way() -> None:
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
     )
-    assert int(done.stdout) < 45_000  # peak memory in kB
+    peak_memory_kb = int(done.stdout)
+    assert peak_memory_kb < 45_000

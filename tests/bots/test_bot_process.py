@@ -1,6 +1,6 @@
-"""Tests of a process behind a seat. Small programs play it, which answer well or wrongly, or fail.
+"""Tests of a process behind a seat, with small programs that answer well, answer wrongly, or fail.
 
-Whatever they do, the table gets an answer, or a failure that says why.
+Whatever a program does, the table gets an answer, or a failure that says why.
 """
 
 from __future__ import annotations
@@ -46,6 +46,7 @@ def first_view() -> dict[str, object]:
 
 
 def begin_and_choose(bot: BotProcess, timeout_s: float) -> None:
+    """Begin a game, and ask for an action. The view is empty, because no program here reads it."""
     bot.new(Seat.SOUTH, {}, timeout_s)
     bot.choose({}, timeout_s)
 
@@ -59,7 +60,7 @@ def failure_of(command: Sequence[str], timeout_s: float = LONG_TIMEOUT_S) -> str
         pid = bot.child.pid
         with pytest.raises(BotFailure) as caught:
             begin_and_choose(bot, timeout_s)
-        assert not os.path.exists(f"/proc/{pid}")
+        assert not os.path.exists(f"/proc/{pid}"), "the process is still there"
         with pytest.raises(BotFailure, match="has ended"):
             bot.choose({}, timeout_s)
     return caught.value.message
@@ -76,7 +77,7 @@ def test_our_own_program_plays_in_its_process() -> None:
 
 
 def choice_from(answer: object) -> Choice:
-    """Return the choice that is read from a program's answer."""
+    """Return the choice that is read from a program's answer, which is sent as JSON."""
     line = json.dumps(answer)
     with BotProcess(program(f"{READY} input(); print({line!r}, flush=True); input()")) as bot:
         bot.new(Seat.NORTH, {"turn_limit": 3}, LONG_TIMEOUT_S)
@@ -84,11 +85,13 @@ def choice_from(answer: object) -> Choice:
 
 
 def test_any_program_may_speak_the_protocol() -> None:
+    """Fields that the protocol does not have are ignored."""
     answer = {"action": "UUS", "nodes": 3, "why": ["a", "b"], "more": 1}
     assert choice_from(answer) == Choice("UUS", 3, ("a", "b"))
 
 
 def test_a_program_may_open_its_streams_by_name() -> None:
+    """A shell script may read /dev/stdin and write /dev/stdout, because they are pipes."""
     ask = "head -n1 /dev/stdin > /dev/null"
     answers = ('{"ready": true}', '{"action": "UUS"}')
     script = "; ".join(f"{ask}; echo '{answer}' > /dev/stdout" for answer in answers)
@@ -98,7 +101,11 @@ def test_a_program_may_open_its_streams_by_name() -> None:
 
 
 def test_reasons_are_made_fit_to_be_shown() -> None:
-    """Control characters go, empty reasons too, and long ones are cut."""
+    """Control characters are removed, and characters that change the direction of writing.
+
+    Reasons that are then empty are removed, too, and long ones are cut. An emoji that is made of
+    several characters stays.
+    """
     why = ["\u202eup\n\tand\0 up", "\u200f \a", "ÿ👩\u200d🚀", "x" * 500]
     assert choice_from({"action": "UUS", "why": why}).why == ("up and up", "ÿ👩\u200d🚀", "x" * 400)
 
@@ -117,7 +124,9 @@ def test_a_reason_with_parts_can_be_translated() -> None:
     [
         ("hello", "answered nonsense"),
         ('{"action": 5}', "answered nonsense"),
+        # two answers to one request
         ('{"action": "UUS"}\n{"action": "UUR"}', "answered nonsense"),
+        # JSON that is nested too deeply for a decoder
         ("[" * 5000, "answered nonsense"),
         ('{"error": {"message": "secret UUS"}}', "refused a request"),
     ],
@@ -128,7 +137,7 @@ def test_a_wrong_answer_is_a_failure(answer: str, message: str) -> None:
     assert failure_of(program(code)) == f"The opponent {message}"
 
 
-# Starts a child that outlives its parent in a session of its own, and ends.
+# Code that starts a child in a session of its own and then ends, so that the child outlives it.
 LEAVE_A_CHILD = (
     "import subprocess; subprocess.Popen(['sleep', '2'], start_new_session=True); "
     "raise SystemExit(3)"
@@ -138,8 +147,10 @@ LEAVE_A_CHILD = (
 @pytest.mark.parametrize(
     ("code", "timeout_s", "message"),
     [
+        # it hangs after the first request, or before any
         (READY + HANG, 0.4, "did not answer within 0.4 s"),
         (HANG, 0.2, "did not answer within 0.2 s"),
+        # it is killed, ends by itself, or closes its pipes
         (f"{READY} input(); os.kill(os.getpid(), 9)", LONG_TIMEOUT_S, "has ended"),
         ("raise SystemExit(3)", LONG_TIMEOUT_S, "has ended"),
         (f"os.close(1); os.close(0); {HANG}", LONG_TIMEOUT_S, "has ended"),
@@ -149,8 +160,9 @@ LEAVE_A_CHILD = (
             LONG_TIMEOUT_S,
             "has ended",
         ),
-        # its own child keeps the pipe open, and is not waited for
+        # it ends, but its own child keeps the pipe open. The table does not wait for the child
         (f"{READY} input(); {LEAVE_A_CHILD}", 0.6, "did not answer within 0.6 s"),
+        # it writes without end
         (
             "while True: os.write(1, b'x' * 65536)",
             LONG_TIMEOUT_S,
@@ -165,7 +177,8 @@ def test_a_failing_program_is_a_failure(code: str, timeout_s: float, message: st
 
 def test_a_program_that_reads_nothing_is_a_failure() -> None:
     with BotProcess(program(HANG)) as bot, pytest.raises(BotFailure, match="did not answer within"):
-        bot.see({"x": "y" * 900_000}, [], 0.2)  # more than a pipe holds
+        # more than a pipe holds, but less than a request may have
+        bot.see({"x": "y" * 900_000}, [], 0.2)
 
 
 def test_an_overlong_request_is_a_failure() -> None:
@@ -193,7 +206,11 @@ def test_a_command_that_cannot_start_is_a_failure(command: list[str]) -> None:
     ],
 )
 def test_its_own_children_end_with_it(end: str, tmp_path: Path) -> None:
-    """They end whether the program has to be killed or has ended by itself."""
+    """The program starts a child, then it hangs or ends. Both are killed with its whole session.
+
+    The child writes its process id into a file. It writes another file first and renames that, so
+    that nobody can read a half-written number.
+    """
     child_pid_file = tmp_path / "child.pid"
     code = (
         "import os, signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
@@ -206,6 +223,7 @@ def test_its_own_children_end_with_it(end: str, tmp_path: Path) -> None:
         until("the child has started", child_pid_file.exists)
         with pytest.raises(BotFailure):
             bot.new(Seat.SOUTH, {}, 1.0)
+    # wait until the child has ended, unless it is gone already
     try:
         grandchild = os.pidfd_open(int(child_pid_file.read_text()))
     except ProcessLookupError:
@@ -217,6 +235,7 @@ def test_its_own_children_end_with_it(end: str, tmp_path: Path) -> None:
 
 
 def test_closing_ends_a_waiting_request() -> None:
+    """The program answers half a line and hangs. Another thread ends the wait for the rest."""
     with BotProcess(program(READY + "input(); print('x', end='', flush=True); " + HANG)) as bot:
         bot.new(Seat.SOUTH, {}, LONG_TIMEOUT_S)
         failures: list[BotFailure] = []
@@ -236,9 +255,9 @@ def test_closing_ends_a_waiting_request() -> None:
 
 
 def test_no_file_or_secret_is_inherited() -> None:
-    """The process gets no open file of the table's, and no environment variable such as a key.
+    """The process gets none of the table's open files, and no environment variable such as a key.
 
-    It may have four open files: its three streams, and the folder that it lists.
+    It may have four open files: its three streams, and the folder in which it counts them.
     """
     os.environ["BOT_TEST_SECRET"] = "sesame"
     reader, writer = os.pipe()

@@ -19,7 +19,7 @@ from table_tools import TableRig, open_table_rig
 
 from companion.archive.game_file import build_game_file
 from companion.bots import binmat
-from companion.bots.coach import Coach, CoachFailure
+from companion.bots.coach import MAX_ATTEMPTS, Coach, CoachFailure
 from companion.core.config import TableSettings
 from companion.core.errors import Illegal, Stale
 from companion.core.i18n import translate_for_json
@@ -39,14 +39,10 @@ def rig(tmp_path: Path) -> Iterator[TableRig]:
         yield rig
 
 
-def moment_of(rig: TableRig) -> str:
-    return rig.table.view().moment
-
-
 def scripted_coach(loss: float | None = 0.3, failures: int = 0) -> ScriptedProcesses:
-    """Return processes that always advise UUS. They judge an action to lose `loss` against it.
+    """Return processes that always advise UUS: up, up, shoot.
 
-    The first `failures` requests fail.
+    They judge that any other action loses `loss` against it. The first `failures` requests fail.
     """
     return ScriptedProcesses(
         why=("This gathers intel.",), loss=loss, failures=["it was killed"] * failures
@@ -55,8 +51,8 @@ def scripted_coach(loss: float | None = 0.3, failures: int = 0) -> ScriptedProce
 
 def test_it_advises_from_the_seats_own_view(rig: TableRig) -> None:
     programs = scripted_coach()
-    rig.table.hand_in(Seat.NORTH, moment_of(rig), "LRS")
-    advice = Coach(rig.table, KEY, programs).ask(Seat.SOUTH, moment_of(rig), "now")
+    rig.hand_in(Seat.NORTH, "LRS")
+    advice = Coach(rig.table, KEY, programs).ask(Seat.SOUTH, rig.view.moment, "now")
     assert [order.label for order in advice.orders] == ["U", "U", "S"]
     assert (advice.why, advice.judgement, programs.open) == (("This gathers intel.",), "", 0)
     assert "LRS" not in repr(programs.received)
@@ -65,7 +61,9 @@ def test_it_advises_from_the_seats_own_view(rig: TableRig) -> None:
 
 
 def test_it_judges_by_the_view_at_that_time(rig: TableRig) -> None:
-    programs, moment = scripted_coach(), moment_of(rig)
+    """A finished turn's action is judged by what the seat knew when it chose the action."""
+    programs = scripted_coach()
+    moment = rig.view.moment
     coach = Coach(rig.table, KEY, programs)
     with pytest.raises(Illegal, match="nothing to ask"):
         coach.ask(Seat.SOUTH, moment, "last")
@@ -73,29 +71,33 @@ def test_it_judges_by_the_view_at_that_time(rig: TableRig) -> None:
     before = msgspec.to_builtins(rig.table.machines.turns()[0].view)
     rig.table.hand_in(Seat.NORTH, moment, "UII")
     rig.finish_stages()
-    advice = coach.ask(Seat.SOUTH, moment_of(rig), "last")
+
+    advice = coach.ask(Seat.SOUTH, rig.view.moment, "last")
     (_, view), (_, judged_action) = programs.received[-2:]
     assert judged_action == "UII"
     assert (view["turn"], view["robots"]) == (before["turn"], before["robots"])
     assert advice.judgement == "This would have been much better."
-    programs.loss = 0.01  # too little to matter
-    assert coach.ask(Seat.SOUTH, moment_of(rig), "last").is_best
-    programs.loss = None  # the program cannot tell
-    unsure = coach.ask(Seat.SOUTH, moment_of(rig), "last").judgement
+
+    # a loss that is too small to matter, and a program that cannot tell the loss
+    programs.loss = 0.01
+    assert coach.ask(Seat.SOUTH, rig.view.moment, "last").is_best
+    programs.loss = None
+    unsure = coach.ask(Seat.SOUTH, rig.view.moment, "last").judgement
     assert unsure == "The coach would have done something else."
 
 
 def test_advice_is_not_stored_but_marked(rig: TableRig, tmp_path: Path) -> None:
+    """The file of the game tells that South was coached, but no file tells what the coach said."""
     coach = Coach(rig.table, KEY, scripted_coach())
-    assert not rig.table.view().seats[Seat.SOUTH].is_coached
-    coach.ask(Seat.SOUTH, moment_of(rig), "now")
-    assert rig.table.view().seats[Seat.SOUTH].is_coached
+    assert not rig.view.seats[Seat.SOUTH].is_coached
+    coach.ask(Seat.SOUTH, rig.view.moment, "now")
+    assert rig.view.seats[Seat.SOUTH].is_coached
     for seat in Seat:
-        rig.table.hand_in(seat, moment_of(rig), "UII")
+        rig.hand_in(seat, "UII")
     rig.table.undo()
     # undoing the turn does not remove the mark
-    assert rig.table.view().seats[Seat.SOUTH].is_coached
-    rig.table.confirm("host", moment_of(rig), 0)
+    assert rig.view.seats[Seat.SOUTH].is_coached
+    rig.confirm()
     rig.table.resign(Seat.SOUTH)
     assert build_game_file(session_of(rig.table)).coached == (Seat.SOUTH,)
     files = b"".join(path.read_bytes() for path in tmp_path.iterdir() if path.is_file())
@@ -103,6 +105,7 @@ def test_advice_is_not_stored_but_marked(rig: TableRig, tmp_path: Path) -> None:
 
 
 def test_only_people_to_act_may_ask(rig: TableRig) -> None:
+    """North is a machine. South may ask while South has to act, if the settings allow it."""
     table = rig.table
     coach = Coach(table, KEY, scripted_coach())
     assert table.coaching.subjects(Seat.SOUTH) == ("now",)
@@ -112,9 +115,9 @@ def test_only_people_to_act_may_ask(rig: TableRig) -> None:
     table.use_settings(TableSettings(coach="never"))
     assert table.coaching.subjects(Seat.SOUTH) == ()
     with pytest.raises(Illegal, match="nothing to ask"):
-        coach.ask(Seat.SOUTH, moment_of(rig), "now")
+        coach.ask(Seat.SOUTH, rig.view.moment, "now")
     table.use_settings(TableSettings())
-    table.hand_in(Seat.SOUTH, moment_of(rig), "UII")
+    rig.hand_in(Seat.SOUTH, "UII")
     assert table.coaching.subjects(Seat.SOUTH) == (), "somebody who has handed in may ask"
 
 
@@ -127,7 +130,7 @@ def test_two_people_are_coached_if_the_owner_allows(tmp_path: Path) -> None:
         rig.table.use_settings(TableSettings(coach="always"))
         assert rig.table.coaching.subjects(Seat.SOUTH) == ("now",)
         for seat in Seat:
-            rig.table.hand_in(seat, moment_of(rig), "UII")
+            rig.hand_in(seat, "UII")
         rig.finish_stages()
         rig.table.free_seat(Seat.SOUTH)
         rig.table.take_seat(Seat.SOUTH, "Cleo")
@@ -138,30 +141,38 @@ def test_two_people_are_coached_if_the_owner_allows(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("fault", ["killed", "illegal"])
 def test_a_failing_coach_does_not_stop_the_game(rig: TableRig, fault: str) -> None:
-    programs = (
-        scripted_coach(failures=2) if fault == "killed" else ScriptedProcesses(lambda _: "XYZ")
-    )
+    # its process fails at both attempts, or advises an action that is not legal
+    programs = ScriptedProcesses(lambda _: "XYZ")
+    if fault == "killed":
+        programs = scripted_coach(failures=MAX_ATTEMPTS)
     with pytest.raises(CoachFailure, match="The coach does not respond"):
-        Coach(rig.table, KEY, programs).ask(Seat.SOUTH, moment_of(rig), "now")
+        Coach(rig.table, KEY, programs).ask(Seat.SOUTH, rig.view.moment, "now")
     assert programs.open == 0
-    rig.table.hand_in(Seat.SOUTH, moment_of(rig), "UII")
+    rig.hand_in(Seat.SOUTH, "UII")
 
 
 def test_it_answers_one_question_at_a_time(rig: TableRig) -> None:
     coach = Coach(rig.table, KEY, scripted_coach())
     with coach._lock, pytest.raises(Illegal, match="The coach is busy"):
-        coach.ask(Seat.SOUTH, moment_of(rig), "now")
+        coach.ask(Seat.SOUTH, rig.view.moment, "now")
 
 
 @pytest.mark.parametrize("name", GAME_OPTIONS)
 def test_its_own_choice_loses_nothing_when_judged(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """A random action may lose something against the best one, but the best one loses nothing.
+
+    In BINMAT a random action may be as good as any.
+    """
+    # BINMAT's search plays fewer games out, to save time
     monkeypatch.setitem(
         binmat.PARAMETERS_BY_LEVEL, 3, binmat.PARAMETERS_BY_LEVEL[3]._replace(deals=(1, 1, 1))
     )
-    game, losses = game_named(name), []
-    count = 2 if name == "binmat" else 4  # BINMAT takes longest: many hidden hands are dealt
+    game = game_named(name)
+    losses = []
+    # BINMAT takes longest
+    count = 2 if name == "binmat" else 4
     for state in random_states(name, count, max_decisions=30, **GAME_OPTIONS[name]):
         seat = sorted(game.to_act(state))[0]
         view = json.loads(msgspec.json.encode(game.view(state, seat), enc_hook=translate_for_json))
@@ -169,6 +180,7 @@ def test_its_own_choice_loses_nothing_when_judged(
         verdict = bot_of(name, seat, level=3, **GAME_OPTIONS[name]).judge(view, random_action)
         assert is_legal(name, state, seat, verdict.best.action)
         assert verdict.loss is None or 0 <= verdict.loss <= 1
+        # a new bot, because a bot remembers what it has chosen
         of_best = bot_of(name, seat, level=3, **GAME_OPTIONS[name]).judge(view, verdict.best.action)
         assert of_best.loss is not None
         assert of_best.loss <= 0.01

@@ -1,5 +1,6 @@
-"""Tests of what every opponent keeps, in this process: at every level its actions are legal and its
-reasons can be shown, and the same seed plays the same game.
+"""Tests of what holds for every opponent at every level, in this process.
+
+Its actions are legal, its reasons can be shown, and the same seed plays the same game.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ def positions(name: str, count: int, max_decisions: int, options: str) -> tuple[
 
 @pytest.fixture
 def narrow_search(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let level 3 search little, to save time. Legal actions and reasons do not depend on it."""
+    """Let level 3 search less, to save time. Whether actions are legal does not depend on that."""
     for strengths, narrow in (
         (scouts.PARAMETERS_BY_LEVEL, {"widths": ((8,), (3, 2), (2, 2, 2))}),
         (binmat.PARAMETERS_BY_LEVEL, {"deals": (1, 1, 1)}),
@@ -93,10 +94,12 @@ def test_it_chooses_legal_actions(
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("name", GAMES)
 def test_its_reasons_are_translated_lines(name: str, level: int, narrow_search: None) -> None:
-    """Every reason is short enough for the protocol and has a translation in every language. Some
-    say what the opponent expects, or which action is next best.
+    """Every reason is short enough for the protocol and has a translation in every language.
+
+    Some reasons compare: they say what the opponent expects, or which action is next best.
     """
-    game, reasons = GAMES[name], list[str]()
+    game = GAMES[name]
+    reasons: list[str] = []
     for number, state in enumerate(positions(name, 6, 60, "{}")):
         seat = min(game.to_act(state), key=SEATS.index)
         why = bot_of(name, seat, level, number).choose(game.view(state, seat)).why

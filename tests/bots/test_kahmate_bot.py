@@ -1,6 +1,10 @@
 """Tests of the opponent for Kahmate, in this process.
 
-Its rules are the game's, it misses no win, and it neither repeats positions nor cards for ever.
+Its rules are the game's, it misses no win, and it does not repeat positions or cards for ever.
+
+A placement is written `R@a1 …`, piece by piece: two regular ones, the big, the tough, the fast and
+the smart one. `b2-b3-b4` is a run along these squares, a run that ends in `xb6` tackles the piece
+on b6, `d5!d8` is a kick, and `.` ends the turn.
 """
 
 from __future__ import annotations
@@ -33,7 +37,7 @@ GAME = game_named("kahmate")
 
 
 def is_same_position(bot_state: State, state: State) -> bool:
-    """Return whether the opponent's state is the game's. In goal only the ball matters."""
+    """Return whether the bot's state is the game's. After a try only the ball is compared."""
     if bot_state.ball == IN_GOAL:
         return state.ball == IN_GOAL and state.outcome is not None
     return repetition_key(bot_state) == repetition_key(state)
@@ -42,7 +46,7 @@ def is_same_position(bot_state: State, state: State) -> bool:
 def after_face_off(waiting: State, plan: ActionPlan, lead: int) -> State | None:
     """Return the game's state after a face-off that the seat on turn wins by `lead`.
 
-    A negative lead is a loss. None: no two cards of the hands lead to it.
+    A negative lead is a loss. Return None if no two cards of the hands lead to it.
     """
     advantage = sum(ROLE_OF[piece].attack for piece in plan.movers)
     advantage -= ROLE_OF[plan.face_offs[0].defender].defence
@@ -57,8 +61,8 @@ def after_face_off(waiting: State, plan: ActionPlan, lead: int) -> State | None:
 
 
 def test_its_plays_follow_the_rules_of_the_game() -> None:
-    """The opponent and the game come to the same state after each play, whether its face-off is won
-    or lost. More than 40 plays of each kind are compared.
+    """The bot and the game come to the same state after each play, whether its face-off is won or
+    lost. More than 40 plays of each kind are compared.
     """
     checked = {"free": 0, "won": 0, "lost": 0}
     for state in consecutive_states("kahmate", count=160, seed=21, options={}):
@@ -66,6 +70,7 @@ def test_its_plays_follow_the_rules_of_the_game() -> None:
             continue
         seat = SEATS[state.seat]
         bot_state = state_of(GAME.view(state, None))
+        # the bot leaves the numbers of turns out
         assert bot_state == replace(state, turn=1, last_face_off_turn=0)
         after = GAME.apply(state, {seat: GAME.parse(".")}, Random(0)).state
         assert is_same_position(end_turn(bot_state), after)
@@ -77,6 +82,7 @@ def test_its_plays_follow_the_rules_of_the_game() -> None:
                 checked["free"] += 1
                 continue
             assert after.pending_plan == plan
+            # a clear win, a narrow win, and a loss of the only face-off
             for lead in (3, 1, -1) if len(plan.face_offs) == 1 else ():
                 if (decided := after_face_off(after, plan, lead)) is not None:
                     expected = state_if_lost(bot_state, plan, plan.face_offs[0])
@@ -87,14 +93,15 @@ def test_its_plays_follow_the_rules_of_the_game() -> None:
     assert min(checked.values()) > 40, checked
 
 
-# The placing of South | North.
+# The placements of South and North, with ` | ` between them.
 PLACING = "R@a1 R@d2 B@c2 T@e2 F@b2 S@f2 | R@a10 R@d10 B@c10 T@e10 F@b10 S@f10"
 
 
 def state_after(*actions: str) -> State:
-    """Return the state after actions of the seats to act. Two at once are `SOUTH | NORTH`."""
+    """Return the state after these actions. Two that are due at once are `SOUTH | NORTH`."""
     state = GAME.setup(GAME.options({"ball_card": 1, "starter": "south"}), Random(0))
     for text in actions:
+        # South first, as in the text
         seats = sorted(GAME.to_act(state), reverse=True)
         parts = dict(zip(seats, text.split(" | "), strict=True))
         state = GAME.apply(
@@ -129,7 +136,7 @@ def test_two_equal_bots_end_a_face_off() -> None:
         state = GAME.apply(state, cards, Random(0)).state
         if state.pending_plan is None:
             return
-    raise AssertionError("the face-off goes on after 60 cards of each")
+    raise AssertionError("the face-off still goes on after 60 cards of each seat")
 
 
 def end_of_turn(bot: KahmateBot, state: State) -> State:
@@ -141,6 +148,7 @@ def end_of_turn(bot: KahmateBot, state: State) -> State:
 
 
 def test_it_avoids_positions_it_has_often_seen() -> None:
+    """A bot that has seen its usual next position fifty times plays another turn."""
     start = state_after(PLACING)
     usual = end_of_turn(KahmateBot(Seat.SOUTH, {}, level=3, seed=9), start)
     bot = KahmateBot(Seat.SOUTH, {}, level=3, seed=9)
@@ -150,6 +158,7 @@ def test_it_avoids_positions_it_has_often_seen() -> None:
 
 
 def test_it_kicks_only_to_empty_squares() -> None:
+    """The game allows a kick to an opponent, and the bot leaves it out of its search."""
     state = make_state("R@d5 F@a3", "S@e7 T@b9", "d5")
     targets = {
         str(action).partition("!")[2]

@@ -32,8 +32,10 @@ BOARDS = [STANDARD_MAP, WALLS_MAP, "..N\ns.n\nS..", ".Nn\nsS.", "n.N\n.#.\nS.s"]
 
 
 def test_its_rules_are_those_of_the_game() -> None:
-    """On each board with each combination of house rules, every third of ten turns is compared for
-    five random pairs of actions.
+    """On each board with each combination of house rules, some positions are compared.
+
+    They are every third of the first ten positions of random games. In each, five random pairs of
+    actions must lead to the same position by the bot's rules as by the game's.
     """
     rng = Random(11)
     for board, blocks, directions in itertools.product(BOARDS, (False, True), ("seat", "board")):
@@ -50,22 +52,25 @@ def test_its_rules_are_those_of_the_game() -> None:
                 south = BUFFERS.index(actions[Seat.SOUTH])
                 north = BUFFERS.index(actions[Seat.NORTH])
                 position, is_eventful = successors[table[south, north]]
-                if after.outcome:
-                    winners = after.outcome.winners
-                    assert position == (
-                        DRAWN if not winners else WON if Seat.SOUTH in winners else LOST
-                    )
+                if not after.outcome:
+                    expected = model.position(GAME.view(after, None))
+                elif not after.outcome.winners:
+                    expected = DRAWN
                 else:
-                    assert position == model.position(GAME.view(after, None))
+                    expected = WON if Seat.SOUTH in after.outcome.winners else LOST
+                assert position == expected
                 assert is_eventful == (after.last_eventful_turn == state.turn)
 
 
 def view_before_win(seat: Seat) -> dict[str, Any]:
-    """Return a view in which a seat is one step from home with the flag, and cannot be stopped."""
+    """Return a view in which a seat is one step from home with the flag, and cannot be stopped.
+
+    That step is down (D), as the seat itself sees it.
+    """
     view = dict(GAME.view(GAME.setup(GAME.options({}), Random(0)), seat))
-    robots = (
-        {"south": "b2", "north": "c4"} if seat is Seat.SOUTH else {"south": "a1", "north": "b3"}
-    )
+    robots = {"south": "a1", "north": "b3"}
+    if seat is Seat.SOUTH:
+        robots = {"south": "b2", "north": "c4"}
     return {**view, "robots": robots, "flags": {**view["flags"], seat.other: {"carried_by": seat}}}
 
 
@@ -79,9 +84,10 @@ def test_it_never_misses_a_win_in_one_turn(seat: Seat, level: int) -> None:
 
 
 def test_equilibrium_of_scissors_paper_stone() -> None:
-    """In this scissors, paper, stone a win of stone over scissors counts twice, so that paper is
-    played in half of the games. If the other side is thought to play scissors, stone is better,
-    but no longer safe.
+    """Rows and columns are scissors, paper and stone. Stone's win over scissors counts twice.
+
+    So paper is played in half of the games. If the other side is thought to play scissors, stone is
+    better, but no longer safe: the other side could play paper.
     """
     payoff = np.array([[0, 1, -2], [-1, 0, 1], [2, -1, 0]], np.float32) / 2
     strategy, _, value = find_equilibrium(payoff)
