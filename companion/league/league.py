@@ -20,9 +20,9 @@ from companion.league.tournament_store import TournamentStore
 class League(Closeable):
     """Opens the league's file and its parts: `cards`, `tournaments` and `results`.
 
-    They may be used from any thread. `close` may be called twice. `free_tables` returns the ids of
-    the tables where a board of a tournament may be played, in order of preference. `when_changed`
-    is called after every change that a page could show.
+    The parts may be used from any thread. `close` may be called twice. `free_tables` returns the
+    ids of the tables where a board of a tournament may be played, in order of preference.
+    `when_changed` is called after every change that a page could show.
     """
 
     def __init__(
@@ -38,10 +38,11 @@ class League(Closeable):
         self.results = ResultStore(self._file, clock, self.cards, self.tournaments)
 
     def ratings(self, game: str) -> tuple[RatingRow, ...]:
-        """Return the ratings for a game, strongest first. Raises `SystemTrouble`.
+        """Return the ratings for a game, strongest first.
 
         Every call reads all results of the game from the file and computes the ratings anew. A
-        thousand results take a tenth of a second.
+        thousand results take a tenth of a second. Raises `SystemTrouble` if the file cannot be
+        read, or without the library of `rate_players`.
         """
         return rate_players(self._file.counted_results(game))
 

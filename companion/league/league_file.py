@@ -71,8 +71,8 @@ def put_shown(card_id: str, table_id: str) -> Statement:
 def put_result(stored: StoredResult) -> Statement:
     """Return the statement that stores a result.
 
-    A game may be reported again, but only by the table that reported it first. From another one the
-    statement changes nothing.
+    A game may be reported again, but only by the table that reported it first. If another table has
+    reported it, the statement changes nothing.
     """
     result = stored.result
     query = (
@@ -95,7 +95,7 @@ def put_result(stored: StoredResult) -> Statement:
 
 
 def delete_result(result: GameResult) -> Statement:
-    """Return the statement that deletes a result of this game from this table."""
+    """Return the statement that deletes the result of a game, if this table has reported it."""
     query = "DELETE FROM results WHERE key = ? AND tableid = ?"
     return query, (result.key, result.table)
 
@@ -172,7 +172,7 @@ class LeagueFile:
         return next(iter(self._results("WHERE key = ?", (key,))), None)
 
     def results(self, limit: int, person: int | None = None) -> list[StoredResult]:
-        """Return up to `limit` results, newest first. With `person`, only those of that person."""
+        """Return up to `limit` results, newest first, and only those of `person` if it is given."""
         condition = "" if person is None else "WHERE south = ? OR north = ?"
         people = () if person is None else (person, person)
         return self._results(f"{condition} ORDER BY ended_s DESC, key LIMIT ?", (*people, limit))
@@ -189,12 +189,13 @@ class LeagueFile:
                     self._db.execute(query, values)
                 self._db.execute("COMMIT")
             except BaseException:
-                if self._db.in_transaction:  # otherwise SQLite has rolled back
+                # after some errors SQLite itself has rolled back
+                if self._db.in_transaction:
                     self._db.execute("ROLLBACK")
                 raise
 
     def empty_log(self) -> None:
-        """Empty the write-ahead log, which may hold what has been overwritten in the file."""
+        """Empty the write-ahead log. It may still hold what has been overwritten in the file."""
         with self.lock, self._translated_errors():
             self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 

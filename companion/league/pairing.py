@@ -1,10 +1,14 @@
 """Pairings of the next round: Swiss, round robin, and a knock-out bracket.
 
 Swiss pairing is a minimum-cost matching over all players at once, as in bbpPairings. Nobody meets
-the same opponent twice or gets two byes (see `_had_bye`). The other aims are costs, in this order
-of importance: nobody plays one side for the third time running or in three games more than the
-other, a bye goes to somebody with few points, opponents have equal points, and sides are balanced.
-Within a group of equal points, the upper half meets the lower half.
+the same opponent twice or gets two byes (see `_had_bye`). What else is wanted is expressed by
+costs. From the most important to the least:
+
+1. Nobody plays one side for the third time running, or in three games more than the other side.
+2. A bye goes to somebody with few points.
+3. Opponents have equal points.
+4. Sides are balanced.
+5. Within a group of equal points, the upper half meets the lower half.
 """
 
 from __future__ import annotations
@@ -31,22 +35,22 @@ from companion.league.tournament import (
 # Weights of the costs of a match, the least important first. Each exceeds the sum of all less
 # important costs of 250 matches.
 
-# Both players should change to the same side. It is multiplied by the square of the weaker lean
-# (see `_SwissPlayer.lean`), because that player cannot change.
+# Cost if both players should play the same side next. It is multiplied by the square of the weaker
+# lean (see `_SwissPlayer.lean`), because the player with that lean cannot change sides.
 SIDE_COST = 10**9
-# The players have different points. It is multiplied by the square of the difference in half
-# points.
+# Cost if the players have different points. It is multiplied by the square of the difference in
+# half points.
 POINTS_COST = 10**13
-# A player has a bye. It is multiplied by the player's half points.
+# Cost of a bye. It is multiplied by the player's half points.
 BYE_COST = 10**20
-# Both players must change to the same side.
+# Cost if both players must play the same side next.
 CLASH_COST = 10**24
-# Upper bound of the cost of a match. It turns costs into positive weights.
+# Upper bound of the cost of a match, from which costs are subtracted to get positive weights.
 MAX_COST = 10**27
-# Minimum lean of a player who must change sides. A surplus of two games on one side, or two in a
-# row, raises the lean above it (see `_SwissPlayer.lean`).
+# Minimum lean of a player who must change sides. A surplus of two games on one side, or two games
+# in a row there, raises the lean above this value (see `_SwissPlayer.lean`).
 MIN_FORCED_LEAN = 10
-# Verdicts of boards on which somebody has withdrawn, by whether South and North are there.
+# Verdicts of boards on which somebody has withdrawn, by whether South is there and North is there.
 _VERDICTS_WITHOUT_GAME = {
     (True, False): BoardVerdict.SOUTH_BY_DEFAULT,
     (False, True): BoardVerdict.NORTH_BY_DEFAULT,
@@ -62,8 +66,8 @@ Slots = list[int | None]
 def next_matches(tournament: Tournament) -> tuple[Match, ...]:
     """Return the matches of the next round.
 
-    Raises `Illegal` if no pairing is possible, and for a Swiss round `SystemTrouble` without the
-    library that only a hub has.
+    Raises `Illegal` if no pairing is possible. For a Swiss round, raises `SystemTrouble` if the
+    library for it is not installed. Only a hub has it.
     """
     round_number = len(tournament.rounds) + 1
     pairs = _PAIRS_BY_SYSTEM[tournament.system](tournament, round_number)
@@ -76,7 +80,7 @@ def entrants_by_rating(tournament: Tournament) -> list[Entrant]:
 
 
 def _new_match(tournament: Tournament, round_number: int, south: int, north: int | None) -> Match:
-    """Return the match of a round between two entrants, or the bye of one (`north` is None)."""
+    """Return a match of a round between two entrants, or the bye of `south` if `north` is None."""
     if north is None:
         # in a round robin everybody has the same number of byes, so they give no points
         is_worth_a_win = tournament.system is not PairingSystem.ROUND_ROBIN
@@ -90,7 +94,7 @@ def _new_match(tournament: Tournament, round_number: int, south: int, north: int
     for index, people in enumerate(people_by_board):
         # the sides of a team alternate from board to board
         at_south, at_north = people if index % 2 == 0 else reversed(people)
-        # None if both are there, so that they play
+        # None if both people are there, because then they play
         verdict = _VERDICTS_WITHOUT_GAME.get((is_present[at_south], is_present[at_north]))
         boards.append(MatchBoard(at_south, at_north, verdict=verdict))
     return Match(south, north, tuple(boards))
@@ -102,7 +106,8 @@ def _new_match(tournament: Tournament, round_number: int, south: int, north: int
 def _swiss_pairs(tournament: Tournament, round_number: int) -> EntrantPairs:
     """Return the pairs of minimum cost (see the module).
 
-    Raises `Illegal` if somebody would be left over, and `SystemTrouble` without the library.
+    Raises `Illegal` if somebody would be left over, and `SystemTrouble` if the library is not
+    installed.
     """
     try:
         from rustworkx import PyGraph, max_weight_matching  # noqa: PLC0415 - only a hub has it, and only a round needs it
@@ -117,12 +122,12 @@ def _swiss_pairs(tournament: Tournament, round_number: int) -> EntrantPairs:
     ]
     # the sort is stable: with equal points the stronger player stays first
     players.sort(key=lambda player: -player.half_points)
-    # each player is a node, each match that may be played an edge with its cost, and the best
-    # pairing is the cheapest perfect matching
+    # In the graph, each player is a node, and each match that may be played is an edge with its
+    # cost. The best pairing is the cheapest set of edges that covers each node once.
     graph = PyGraph(multigraph=False)
     graph.add_nodes_from(players)
     if len(players) % 2:
-        # stands for the bye, after all players
+        # this node, which comes after all players, stands for the bye
         graph.add_node(None)
     graph.add_edges_from(list(_possible_matches(players)))
     # the library maximises weight, so subtract the cost
@@ -153,7 +158,7 @@ def _possible_matches(players: Sequence[_SwissPlayer]) -> Iterator[tuple[int, in
     The index after the last player stands for the bye, if the number of players is odd.
     """
     if len(players) % 2:
-        # a bye costs more for players with more points, and among equals for stronger ones
+        # a bye costs more for players with more points, and with equal points for stronger players
         bye = len(players)
         for index, player in enumerate(players):
             if not player.had_bye:
@@ -186,14 +191,15 @@ class _SwissPlayer:
     def lean(self) -> int:
         """How strongly this player should change sides, as a signed number.
 
-        It is positive if North is due, because the player was South more often or, if both are
-        equal, the last time. From `MIN_FORCED_LEAN` on, the player must change sides.
+        It is positive if the player should play North, because the player was South more often than
+        North, or as often but in the last game. From `MIN_FORCED_LEAN` on, up or down, the player
+        must change sides.
         """
         balance = self.sides.count("S") - self.sides.count("N")
         last_side = {"S": 1, "N": -1}.get(self.sides[-1:], 0)
         # the last side counts half as much as a surplus of one game
         lean = 2 * balance + last_side
-        # a surplus of two, or the same side twice in a row
+        # after two games in a row on one side, or a surplus of two, the player must change sides
         is_repeated = self.sides[-2:] in ("SS", "NN")
         if is_repeated or abs(balance) > 1:
             surplus = last_side if is_repeated else balance
@@ -205,7 +211,7 @@ def _match_cost(first: _SwissPlayer, second: _SwissPlayer) -> int:
     """Return the cost of pairing two players. It is 0 for equal points and opposite leans."""
     cost = POINTS_COST * (first.half_points - second.half_points) ** 2
     if first.lean * second.lean > 0:
-        # both should play the same side, so the weaker lean is ignored
+        # both should play the same side, and the one with the weaker lean will not
         ignored_lean = min(abs(first.lean), abs(second.lean))
         is_clash = ignored_lean >= MIN_FORCED_LEAN
         cost += CLASH_COST if is_clash else SIDE_COST * ignored_lean**2
@@ -231,10 +237,10 @@ def opponents(tournament: Tournament, entrant: int) -> Iterable[int]:
 
 
 def _had_bye(tournament: Tournament, entrant: int) -> bool:
-    """Return whether an entrant scored without playing.
+    """Return whether an entrant has scored without playing.
 
-    That is by a full bye, or because the opponent did not come. A rest in a tournament of version
-    1.0, which was half a point, does not count.
+    An entrant scores so by a full bye, or because the opponent did not come. In tournaments of
+    version 1.0 somebody could rest for half a point, which does not count.
     """
     for match in tournament.matches(entrant):
         if match.north is None:
@@ -249,7 +255,7 @@ def _had_bye(tournament: Tournament, entrant: int) -> bool:
 def _played_sides(tournament: Tournament, entrant: int) -> str:
     """Return the sides that an entrant has played, oldest first, such as `SNS`.
 
-    Each match is a letter, `S` or `N`. For a team it is the side on the first board.
+    Each match is a letter, `S` or `N`. For a team, the letter is the side on the first board.
     """
     people = tournament.entrant(entrant).people
     letters = ""
@@ -287,14 +293,14 @@ def _round_robin_pairs(tournament: Tournament, round_number: int) -> EntrantPair
     # the first half meets the second one from its end: first and last, second and last but one
     second_half = row[half:]
     slot_pairs = list(zip(row[:half], reversed(second_half), strict=True))
-    # the last one, who stays in place, changes sides from round to round
+    # the last entrant, whose place is always the same, changes sides from round to round
     if round_number % 2 == 0:
         slot_pairs[0] = slot_pairs[0][::-1]
     return [_match_or_bye(south, north) for south, north in slot_pairs]
 
 
 def _match_or_bye(south: int | None, north: int | None) -> tuple[int, int | None]:
-    """Return the pair of two slots, of which one may be empty."""
+    """Return two slots as a pair. If one of them is empty, the other one has a bye as South."""
     if south is None:
         assert north is not None  # two empty slots never meet
         return north, None
@@ -327,7 +333,7 @@ def _knockout_pairs(tournament: Tournament, round_number: int) -> EntrantPairs:
 def _seeded_slots(tournament: Tournament) -> Slots:
     """Return the slots of the first round of a knock-out.
 
-    Their number is a power of two. Empty ones are byes, which the strongest entrants get.
+    Their number is a power of two. Empty slots are byes, which the strongest entrants get.
     """
     entrants = tournament.order
     size = 1 << (len(entrants) - 1).bit_length()
@@ -335,7 +341,7 @@ def _seeded_slots(tournament: Tournament) -> Slots:
 
 
 def _last_winners(tournament: Tournament) -> Slots:
-    """Return the winners of the last round of a knock-out, None where nobody came.
+    """Return the winners of the last round of a knock-out, with None where nobody came.
 
     Raises `Illegal` if a match that was played has no winner.
     """

@@ -1,7 +1,7 @@
-"""People at a hub, who are known by their player's cards. A card is a value.
+"""People at a hub, who are known by their players' cards.
 
-It has a code and a name, and no other personal data. The name can be forgotten, but the number
-stays. `companion.league.player_cards` holds all cards of a hub.
+A card is a value. It has a code and a name, and no other personal data. The name can be forgotten,
+but the person's number stays. `companion.league.player_cards` holds all cards of a hub.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from companion.table.seats.seat_fold import parse_name
 CODE_LENGTH = 8
 # Maximum number of people at a hub who have not been forgotten.
 MAX_PEOPLE = 5000
-# Number of the machine as an opponent.
+# Number of the machine as an opponent, where people have the numbers of their cards.
 MACHINE_NUMBER = 0
 
 
@@ -62,8 +62,8 @@ def parse_player_name(typed: str) -> str:
 def shown_name(card: PlayerCard | None, number: int = MACHINE_NUMBER) -> str:
     """Return how the hub's pages refer to somebody: by name if that person agreed, else by number.
 
-    `card` is None for the machine, and for somebody whose card is not known here. Their `number`
-    tells them apart.
+    `card` is None for the machine, and for somebody whose card is not known here. `number` is then
+    `MACHINE_NUMBER` for the machine, or the person's number.
     """
     if card is not None and card.name and card.is_name_public:
         return Verbatim(card.name)

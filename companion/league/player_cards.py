@@ -19,12 +19,10 @@ from companion.league.results import ReportedPlayer
 
 
 class PlayerCards:
-    """Creates, changes and forgets cards, and remembers at which tables each was shown.
+    """Creates, changes and forgets cards, and remembers at which tables each card was shown.
 
-    May be used from any thread. A change is stored before it is visible, and raises `SystemTrouble`
-    if it cannot be.
-
-    To show a card is to type its code at a table.
+    To show a card is to type its code at a table. This object may be used from any thread. A change
+    is stored before it is visible. If it cannot be stored, `SystemTrouble` is raised.
     """
 
     def __init__(self, file: LeagueFile) -> None:
@@ -102,16 +100,16 @@ class PlayerCards:
             self._file.empty_log()
 
     def note_shown_at_table(self, card: PlayerCard, table_id: str) -> None:
-        """Store that somebody's card was shown at a table, so that its games there count."""
+        """Store that somebody's card was shown at a table, so that games with it there count."""
         with self._file.lock:
             if (card.id, table_id) not in self._shown_at_tables:
                 self._file.write(put_shown(card.id, table_id))
                 self._shown_at_tables.add((card.id, table_id))
 
     def number_of(self, player: ReportedPlayer, table_id: str) -> int | None:
-        """Return the number of a player.
+        """Return the number of a player, or `MACHINE_NUMBER` for a machine.
 
-        None if the player has no card that was shown at this table.
+        Return None if the player has no card that was shown at this table.
         """
         if player.is_machine:
             return MACHINE_NUMBER

@@ -1,6 +1,6 @@
 """Ratings of people from their games against each other, by OpenSkill.
 
-They are never stored: every call computes them from all results.
+Ratings are never stored. Every call computes them from all results.
 
 The model is Bradley-Terry with full pairing (Weng and Lin, 2011), as implemented by `openskill`.
 Its scale is changed to one that players know: the initial mean of 25 is shown as 1500, and the
@@ -19,10 +19,10 @@ from companion.core.i18n import say
 from companion.core.kit import SEATS
 from companion.league.results import StoredResult
 
-# Rating of somebody without a game, which stands for OpenSkill's initial mean.
+# Rating of somebody without a game, and OpenSkill's initial mean, for which it stands.
 INITIAL_RATING = 1500.0
 INITIAL_MEAN = 25.0
-# Points of a rating for one unit of OpenSkill. Its initial deviation of 25/3 units becomes 200
+# Points of a rating for one unit of OpenSkill, whose initial deviation of 25/3 units is then 200
 # points.
 POINTS_PER_UNIT = 24.0
 # Number of deviations subtracted from a rating to order the list, so that nobody leads it after one

@@ -33,8 +33,9 @@ SAVE_INTERVAL_S = 2.0
 class ResultStore:
     """Follows the games of all tables, stores their results and reports them to tournaments.
 
-    May be used from any thread. The hub's connection to NATS calls `process_record` for each record
-    of a table, and `save_positions` regularly.
+    This object may be used from any thread. The hub's connection to NATS calls `process_record` for
+    each record of a table, and `save_positions` regularly. The position in a table's records says
+    how far they have been processed.
     """
 
     def __init__(
@@ -55,9 +56,9 @@ class ResultStore:
     ) -> None:
         """Process a record of a table.
 
-        `accepted_s` is the Unix time at which the table accepted it, by the hub's clock. `sequence`
-        is its number in the hub's store. Raises `SystemTrouble` if a result cannot be stored, and
-        then the record counts as not processed.
+        `accepted_s` is the Unix time at which the table accepted the record, by the hub's clock.
+        `sequence` is the record's number in the hub's store. If a result cannot be stored, raises
+        `SystemTrouble`, and the record counts as not processed.
         """
         with self._file.lock:
             before = self._progress.get(table_id, TableProgress())
@@ -79,12 +80,12 @@ class ResultStore:
     ) -> None:
         """Store a change of results, with all positions, before anybody sees it."""
         added = self._identify_players(change.added, table_id)
-        # a tournament counts games at one table only, so it gets this table's own report and
-        # refuses it if the game was played at two
+        # Tournaments get this table's own report, without that of a second table. They count games
+        # at one table only, and refuse a report of a game at two tables.
         tournaments = self._tournaments.apply_results(removed=change.removed, added=added)
         statements = [
             *self._position_statements(sequence),
-            # after the positions, which may have an older one of this table
+            # after the other positions, because they may contain an older position of this table
             put("followed", table_id, progress),
         ]
         # delete first, because a game may get a new result in the same change
@@ -116,7 +117,7 @@ class ResultStore:
             self.sequence = 0
 
     def latest(self, limit: int, person: int | None = None) -> list[StoredResult]:
-        """Return up to `limit` results, newest first. With `person`, only those of that person."""
+        """Return up to `limit` results, newest first, and only those of `person` if it is given."""
         return self._file.results(limit, person)
 
     def find(self, key: str) -> StoredResult | None:
@@ -124,7 +125,7 @@ class ResultStore:
         return self._file.result(key)
 
     def set_void(self, key: str, is_void: bool) -> None:
-        """Set whether a result is void, which excludes it from ratings."""
+        """Set whether a result is void. A void result does not count for ratings."""
         with self._file.lock:
             self._file.write(put_void(key, is_void))
             self._file.notify()

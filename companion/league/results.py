@@ -33,8 +33,8 @@ class ReportedPlayer(msgspec.Struct, frozen=True):
     """The player of a seat in a report: a person with or without a card, or a program."""
 
     card: str = ""
-    """Id of the player's card (see `companion.league.people`) shown by the end of the game. Empty
-    if none was.
+    """Id of the card that the player has shown by the end of the game (see
+    `companion.league.people`). Empty if the player has shown none.
     """
     is_machine: bool = False
 
@@ -87,7 +87,7 @@ class StoredResult(msgspec.Struct, frozen=True):
 
 
 class TableProgress(msgspec.Struct, frozen=True):
-    """How far a table's records have been processed, with the result of the current game."""
+    """How far a table's records have been processed, with what is known of the current game."""
 
     epoch: int = 0
     """Epoch of the last record, see `PublicRecord`."""
@@ -130,8 +130,8 @@ def follow_record(
             key = f"pair.{record.pair.id}"
         progress = replace(progress, number=record.game, key=key, began_s=accepted_s, result=None)
     view = record.view
-    # a game has no result while it is not over, if it is void, or if its rules are unknown here, so
-    # undo one that was reported
+    # A game has no result while it is not over, if it is void, or if its rules are unknown here. If
+    # it had a result before this record, that one is removed.
     if view.phase is not Phase.OVER or view.is_void or view.game not in GAMES:
         return replace(progress, result=None), ResultChange(removed=progress.result)
     if progress.result is not None:
@@ -143,8 +143,9 @@ def follow_record(
 def merge_reports(first: GameResult, second: GameResult) -> GameResult | None:
     """Return the result of a game from the reports of its two tables.
 
-    None if the reports are not from both tables of one game, or if they disagree on its end. All
-    other fields (table, key, options, times, entry and mark) are those of `first`.
+    Return None if the reports are not from both tables of one game, or if they disagree on its end.
+    The result has the player of each seat from the table of that seat. All other fields (table,
+    key, options, times, entry and mark) are those of `first`.
     """
     is_from_both = {first.own_seat, second.own_seat} == set(SEATS) and first.table != second.table
     if not is_from_both or (first.game, first.winner) != (second.game, second.winner):
@@ -155,9 +156,10 @@ def merge_reports(first: GameResult, second: GameResult) -> GameResult | None:
 
 
 def has_same_options(game: str, first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
-    """Return whether two sets of options of one game are equal, with defaults for missing ones.
+    """Return whether two sets of options of one game are equal.
 
-    False if the game is unknown or an option is not valid.
+    A missing option counts as its default. Return False if the game is unknown or an option is not
+    valid.
     """
     try:
         rules = GAMES[game]

@@ -36,8 +36,8 @@ class TournamentRow:
 def standings(tournament: Tournament, rounds: int | None = None) -> tuple[TournamentRow, ...]:
     """Return the standings after a number of rounds (None for all), best first.
 
-    They are worked out anew by every call, for each request of a page, from the tournament alone.
-    The time grows with the square of the number of entrants: half a second for 500.
+    Every call works them out anew from the tournament alone. That takes a time that grows with the
+    square of the number of entrants, and half a second for 500.
     """
     round_count = len(tournament.rounds) if rounds is None else rounds
     half_points = {
@@ -67,7 +67,7 @@ def _row(
 ) -> TournamentRow:
     """Return the row of an entrant after a number of rounds, still without a place.
 
-    `half_points` has those of every entrant after these rounds.
+    `half_points` are those of every entrant after these rounds, by number.
     """
     buchholz = sonneborn = 0
     for round_ in tournament.rounds[:round_count]:

@@ -79,14 +79,14 @@ class MatchBoard(msgspec.Struct, frozen=True):
     """Number of the person at South."""
     north: int
     table: str = ""
-    """Id of its table in NATS subjects. Empty until one is assigned."""
+    """Id of the board's table in NATS subjects. Empty until a table is assigned."""
     verdict: BoardVerdict | None = None
     """None while the board is open."""
     key: str = ""
-    """`GameResult.key` of the game that decided the board. Empty if none did."""
+    """`GameResult.key` of the game that decided the board. Empty if no game has decided it."""
     refused: Any = ""
-    """Why the last result of its table does not count, as a packed sentence (see
-    `companion.core.i18n.sentence_to_json`). Empty if it does, or if there is none.
+    """Why the last result of the board's table does not count, as a packed sentence (see
+    `companion.core.i18n.sentence_to_json`). Empty if it counts, or if there is no result.
     """
 
     @property
@@ -131,9 +131,9 @@ class Round(msgspec.Struct, frozen=True):
     number: int
     matches: tuple[Match, ...]
     begun_s: float = 0.0
-    """Unix time at which it was paired, by the hub's clock."""
+    """Unix time at which the round was paired, by the hub's clock."""
     ends_s: float = 0.0
-    """Unix time at which it should end. 0 if it has no time limit."""
+    """Unix time at which the round should end. 0 if it has no time limit."""
 
     @property
     def is_decided(self) -> bool:
@@ -141,7 +141,7 @@ class Round(msgspec.Struct, frozen=True):
         return all(match.is_decided for match in self.matches)
 
     def match_of(self, entrant: int) -> Match | None:
-        """Return the match of an entrant by number, or None if it does not play in this round."""
+        """Return the match of the entrant with this number, or None without one in this round."""
         for match in self.matches:
             if entrant in (match.south, match.north):
                 return match
@@ -179,7 +179,9 @@ class Tournament(msgspec.Struct, frozen=True):
     game: str
     options: Mapping[str, Any] = {}
     rounds_wanted: int = 5
-    """Number of rounds to play in a Swiss tournament. The other systems give it themselves."""
+    """Number of rounds to play in a Swiss tournament. In other systems it follows from the
+    entrants.
+    """
     minutes: int = 0
     """Time limit of a round in minutes. 0 for none."""
     entrants: tuple[Entrant, ...] = ()

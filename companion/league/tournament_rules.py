@@ -37,8 +37,8 @@ MAX_ENTRANTS = 500
 MAX_ROUNDS = 30
 # Maximum number of minutes for a round.
 MAX_MINUTES = 600
-# Time in seconds by which a game may begin before its round was paired, since times in messages are
-# approximate.
+# Time in seconds by which a game may have begun before its round was paired. Some tolerance is
+# needed, because times in messages are approximate.
 EARLY_START_S = 5.0
 
 T = TypeVar("T")
@@ -117,7 +117,8 @@ def _require_open_entries(tournament: Tournament) -> None:
 def withdraw(tournament: Tournament, entrant_number: int) -> Tournament:
     """Withdraw an entrant from all further rounds.
 
-    An entrant that was in no round is removed. One that has withdrawn before keeps its last round.
+    An entrant that was in no round is removed. If the entrant has withdrawn already, nothing
+    changes.
     """
     _require_running(tournament)
     entrant = tournament.entrant(entrant_number)
@@ -155,8 +156,8 @@ def pair_round(tournament: Tournament, now_s: float) -> Tournament:
 def unpair_round(tournament: Tournament) -> Tournament:
     """Remove the last pairing, so that the next one is as if it had never been.
 
-    Whoever has entered since then is paired, too, and whoever has withdrawn is not. Raises
-    `Illegal` if there is none, or if a game of that round has been played.
+    Whoever has entered since that pairing will be paired, too, and whoever has withdrawn since then
+    will not. Raises `Illegal` if there is no round, or if a game of it has been played.
     """
     _require_running(tournament)
     if tournament.round is None:
@@ -168,14 +169,15 @@ def unpair_round(tournament: Tournament) -> Tournament:
     rounds = tournament.rounds[:-1]
     last = len(rounds)
     entrants = tuple(
-        # who has entered since the pairing plays from this round on, who has withdrawn up to `last`
+        # an entrant who has entered since the pairing plays from this round on, and one who has
+        # withdrawn since then played up to `last`
         replace(
             entrant,
             first_round=min(entrant.first_round, last + 1),
             last_round=min(entrant.last_round, last),
         )
         for entrant in tournament.entrants
-        # who has withdrawn and was in no earlier round is removed
+        # an entrant who has withdrawn and was in no earlier round is removed
         if not entrant.last_round or entrant.first_round <= last
     )
     # without any round left, the next pairing seeds again
@@ -194,8 +196,8 @@ def set_verdict(
 ) -> Tournament:
     """Set the director's verdict for a board, or reopen the board with None.
 
-    Only a board of the last round can be reopened. In a knock-out only these can get a verdict,
-    since the next round depends on it. Raises `Illegal` for any other board.
+    Only a board of the last round can be reopened. In a knock-out, only a board of the last round
+    can get a verdict, because the next round depends on it. Raises `Illegal` for any other board.
     """
     _require_running(tournament)
     board = board_at(tournament, place)
@@ -209,7 +211,7 @@ def set_verdict(
             Refusal.TOO_LATE,
             say("The next round was paired with this result: take that pairing back first"),
         )
-    # without a key, an undone game cannot reopen this board
+    # the key is removed, so that the undoing of a game can no longer reopen this board
     return _with_board(tournament, place, replace(board, verdict=verdict, key="", refused=""))
 
 
@@ -246,7 +248,7 @@ def _current_boards(tournament: Tournament) -> Iterator[tuple[BoardPlace, MatchB
 
 
 def assign_tables(tournament: Tournament, free_tables: Iterable[str]) -> Tournament:
-    """Assign free tables to the open boards that have none, both in order."""
+    """Assign free tables to the open boards that have no table, both in order."""
     waiting = [(place, board) for place, board in open_boards(tournament) if not board.table]
     for (place, board), table_id in zip(waiting, free_tables, strict=False):
         tournament = _with_board(tournament, place, replace(board, table=table_id, refused=""))
@@ -273,9 +275,9 @@ def open_places_by_table(tournament: Tournament) -> dict[str, BoardPlace]:
 def enter_result(tournament: Tournament, stored: StoredResult) -> Tournament:
     """Enter a result for the board that was paired at its table.
 
-    A player without a card counts as the person who was paired there. If the two players have
-    swapped sides, the sides they played count. Raises `Illegal` if the result does not fit the
-    board.
+    A player without a card counts as the person who was paired for that seat. If the two players
+    have swapped sides, the sides that they have played count. Raises `Illegal` if the result does
+    not fit the board.
     """
     result = stored.result
     place = open_places_by_table(tournament).get(result.table)
@@ -324,8 +326,9 @@ def note_refusal(tournament: Tournament, table_id: str, reason: str) -> Tourname
 def reopen_board(tournament: Tournament, key: str, table_id: str) -> Tournament:
     """Reopen the board of the current round that this game decided.
 
-    The key and the table identify the game. Its result has been withdrawn, or has come again and
-    is about to be entered anew. Return the tournament unchanged if the game decided no board.
+    The key and the table identify the game. Call this if the game's result has been withdrawn, or
+    has come again and is about to be entered anew. Return the tournament unchanged if the game has
+    decided no board.
     """
     for place, board in _current_boards(tournament):
         if key and (board.key, board.table) == (key, table_id):
@@ -336,8 +339,8 @@ def reopen_board(tournament: Tournament, key: str, table_id: str) -> Tournament:
 def _player_at(own_card: int | None, other_card: int | None, *, paired: int, opponent: int) -> int:
     """Return the person who sat at a seat, by the cards shown there and at the other seat.
 
-    Without a card at this seat it is the person `paired` for it. If that one showed a card at the
-    other seat, the two have swapped sides, and it is the `opponent`.
+    Without a card at this seat, it was the person `paired` for the seat. But if that person has
+    shown a card at the other seat, the two have swapped sides, and it was the `opponent`.
     """
     if own_card is not None:
         return own_card

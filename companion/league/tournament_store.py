@@ -1,6 +1,6 @@
-"""The tournaments of a hub: applies the director's actions and the results of tables.
+"""The tournaments of a hub, to which the director's actions and the results of tables are applied.
 
-The director runs a tournament. At a hub that is its owner.
+The director runs a tournament. At a hub, that is the hub's owner.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class TournamentStore:
         return tournament
 
     def enter(self, number: int, person: int) -> None:
-        """Enter a person with the current rating, or with the initial one if there is none.
+        """Enter a person with the current rating, or with the initial one before any rated game.
 
         Raises `Illegal` if that is not possible, and `SystemTrouble` without the library of
         `rate_players` or if the change cannot be stored.
@@ -79,7 +79,7 @@ class TournamentStore:
     def enter_newcomer(self, number: int, name: str) -> None:
         """Create a card for a person, and enter that person.
 
-        Raises what `enter` does, and `Malformed` for a bad name.
+        Raises what `enter` raises, and `Malformed` for a bad name.
         """
         with self._file.lock:
             # a refused person gets no card
@@ -89,7 +89,7 @@ class TournamentStore:
     def apply_action(self, number: int, action: Callable[[Tournament], Tournament]) -> None:
         """Apply an action of the director: a function of `tournament_rules` with its arguments.
 
-        Raises what the action does, `Illegal` if there is no such tournament, and `SystemTrouble`
+        Raises what the action raises, `Illegal` if there is no such tournament, and `SystemTrouble`
         if the change cannot be stored.
         """
         with self._file.lock:
@@ -98,13 +98,13 @@ class TournamentStore:
     def pair_round(self, number: int) -> None:
         """Pair the next round and assign tables to its boards.
 
-        Raises what `tournament_rules.pair_round` and `apply_action` do.
+        Raises what `tournament_rules.pair_round` and `apply_action` raise.
         """
         now_s = self._clock.wall_s()
         self.apply_action(number, lambda tournament: tournament_rules.pair_round(tournament, now_s))
 
     def assign_tables(self) -> None:
-        """Assign free tables to open boards that have none, and store that."""
+        """Assign free tables to open boards that have no table, and store the change."""
         with self._file.lock:
             changed = self._with_assigned_tables(self._tournaments)
             if statements := self.statements_of(changed):
@@ -125,10 +125,11 @@ class TournamentStore:
         """Return all tournaments by number, without one result and with a new one.
 
         An earlier result of the added game is removed too, because a table may report a game again.
-        A result that does not fit its board is noted there. Boards that wait get the tables that
-        are free then.
+        If the new result does not fit its board, the board notes why. Then boards that wait for a
+        table get those that are free.
 
-        The caller writes the tournaments (see `statements_of`), then calls `replace_all` with them.
+        This function stores nothing. The caller writes the tournaments (see `statements_of`), then
+        calls `replace_all` with them.
         """
         withdrawn = [result for result in (removed, added and added.result) if result]
         tournaments = {}

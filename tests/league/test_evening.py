@@ -1,6 +1,7 @@
 """Test a whole club evening by values: 64 people, eight rounds and twenty tables at one league.
 
-Tables crash and repeat records, cards are forgotten, and the hub is killed again and again.
+Tables crash and send records again, people forget to show their cards, and the hub is killed again
+and again.
 """
 
 from __future__ import annotations
@@ -26,14 +27,19 @@ class Evening:
     """A league on a real file, and the hub's store: all records that tables have sent so far."""
 
     def __init__(self, folder: Path, tables: int, seed: int) -> None:
-        self.folder, self.clock, self.rng = folder, FakeClock(), Random(seed)
+        self.folder = folder
+        self.clock = FakeClock()
+        self.rng = Random(seed)
         self.tables = [f"table{number:02}" for number in range(tables)]
+        # the table, the record, and the time at which the hub has stored it
         self.sent_records: list[tuple[str, PublicRecord, float]] = []
+        # number of the last journal entry and of the last game, by table
         self.entries = dict.fromkeys(self.tables, 0)
         self.games = dict.fromkeys(self.tables, 0)
         self.start()
 
     def start(self) -> None:
+        """Open the league, and let it process the records that it does not have yet."""
         self.league = League(self.folder, self.clock, lambda: self.tables)
         self.process()
 
@@ -50,6 +56,7 @@ class Evening:
             self.league.results.process_record(table, record, at_s, sequence)
 
     def send(self, table: str, what: str, view: PublicView, cards: dict[Seat, str]) -> None:
+        """Send the record of a table's next input. `what` is its name, and `view` follows it."""
         self.entries[table] += 1
         entry = self.entries[table]
         record = PublicRecord(
@@ -58,19 +65,19 @@ class Evening:
         self.sent_records.append((table, record, self.clock.wall_s()))
 
     def play(self, table: str, cards: dict[Seat, str]) -> None:
-        """Play a game to its end. Now and then the table crashes on the way and goes on."""
+        """Play a game to its end. Now and then the table crashes on the way, and goes on."""
         self.games[table] += 1
         self.send(table, "new_game", PublicView(Phase.SETUP, game=GAME), cards)
         for _ in range(self.rng.randrange(3)):
             self.send(table, "hand_in", PublicView(Phase.ORDERS, game=GAME), cards)
+        # a table that has crashed while sending a record sends the record again
         if self.rng.random() < 0.1:
-            self.sent_records.append(
-                self.sent_records[-1]
-            )  # a table that crashed while sending sends again
+            self.sent_records.append(self.sent_records[-1])
         winners = self.rng.choice(((Seat.SOUTH,), (Seat.NORTH,), ()))
         over = PublicView(Phase.OVER, game=GAME, winners=winners)
         self.send(table, "hand_in", over, cards)
-        if self.rng.random() < 0.1:  # the last turn is undone, then a seat resigns
+        # the last turn is undone, then a seat resigns
+        if self.rng.random() < 0.1:
             self.send(table, "undo", PublicView(Phase.SETUP, game=GAME), cards)
             self.send(table, "resign", over, cards)
 
@@ -93,12 +100,15 @@ def play_round(evening: Evening) -> None:
             for seat, number in ((Seat.SOUTH, board.south), (Seat.NORTH, board.north)):
                 person = evening.league.cards.find(number)
                 assert person
-                if evening.rng.random() < 0.8:  # the others forget their cards
+                # a fifth of the people do not show their cards
+                if evening.rng.random() < 0.8:
                     evening.league.cards.note_shown_at_table(person, table)
                     cards[seat] = person.id
             evening.play(table, cards)
+            # a second game at the same table, which must not count
             if evening.rng.random() < 0.1:
-                evening.play(table, cards)  # a second game, which must not count
+                evening.play(table, cards)
+            # the hub is killed when it has processed only some of the records
             if evening.rng.random() < 0.15:
                 evening.process(evening.rng.randrange(4))
                 evening.kill()
@@ -106,6 +116,7 @@ def play_round(evening: Evening) -> None:
 
 
 def test_64_people_play_eight_rounds_despite_crashes(tmp_path: Path) -> None:
+    # 64 people enter a tournament
     evening = Evening(tmp_path, tables=20, seed=1)
     league = evening.league
     people = [league.cards.create(f"Name {number}").number for number in range(64)]
@@ -116,16 +127,20 @@ def test_64_people_play_eight_rounds_despite_crashes(tmp_path: Path) -> None:
     )
     for person in people:
         league.tournaments.enter(cup.id, person)
-    for number in range(8):
+
+    # they play eight rounds, and entrant 7 withdraws after the fourth
+    for rounds_played in range(8):
         evening.clock.advance(600)
-        if number == 4:
+        if rounds_played == 4:
             evening.league.tournaments.apply_action(
-                cup.id, lambda t: tournament_rules.withdraw(t, 7)
+                cup.id, lambda tournament: tournament_rules.withdraw(tournament, 7)
             )
         evening.league.tournaments.pair_round(cup.id)
         assert len(tournament_rules.open_places_by_table(evening.tournament)) == 20
         evening.kill()
         play_round(evening)
+
+    # each board was decided by one game, and sides are balanced
     tournament = evening.tournament
     assert_sound(tournament)
     assert len(tournament.rounds) == 8
@@ -133,12 +148,14 @@ def test_64_people_play_eight_rounds_despite_crashes(tmp_path: Path) -> None:
         board for played in tournament.rounds for match in played.matches for board in match.boards
     ]
     assert all(board.is_played and board.key for board in boards)
-    assert len({board.key for board in boards}) == len(boards)  # each game decided one board
+    assert len({board.key for board in boards}) == len(boards), "a game has decided two boards"
     assert max(abs(south_surplus(tournament, e.number)) for e in tournament.entrants) <= 2
     # two half points for each board, and for each bye
     half_points = sum(row.half_points for row in standings(tournament))
     byes = sum(count_byes(tournament, e.number) for e in tournament.entrants)
     assert half_points == 2 * len(boards) + 2 * byes
+
+    # a restart changes nothing, and no game has two results
     evening.kill()
     assert evening.tournament == tournament
     results = evening.league.results.latest(10_000)

@@ -17,7 +17,7 @@ from league_tools import assert_sound, make_tournament, open_places, play_round,
 from companion.core.errors import Illegal
 from companion.league import tournament_rules
 from companion.league.standings import standings
-from companion.league.tournament import BoardVerdict, PairingSystem
+from companion.league.tournament import WIN_HALF_POINTS, BoardVerdict, PairingSystem
 
 
 @settings(max_examples=25, deadline=None)
@@ -25,8 +25,11 @@ from companion.league.tournament import BoardVerdict, PairingSystem
 def test_swiss_pairings_stay_sound_and_balanced(
     people: int, seed: int, data: st.DataObject
 ) -> None:
-    rng, rounds = Random(seed), data.draw(st.integers(3, 5))
-    tournament, next_person = make_tournament(people=people, rounds=rounds), people + 1
+    """Before each round up to two people enter, and at times somebody withdraws."""
+    rng = Random(seed)
+    rounds = data.draw(st.integers(3, 5))
+    tournament = make_tournament(people=people, rounds=rounds)
+    next_person = people + 1
     for _ in range(rounds):
         for _ in range(data.draw(st.integers(0, 2))):
             tournament = tournament_rules.enter(tournament, next_person, rng.uniform(1000, 2000))
@@ -53,6 +56,7 @@ def test_an_impossible_swiss_round_is_reported() -> None:
 @pytest.mark.parametrize("people", range(2, 14))
 def test_in_a_round_robin_everybody_meets_everybody_once(people: int) -> None:
     tournament, rng = make_tournament(PairingSystem.ROUND_ROBIN, people), Random(people)
+    # with an odd number of people, everybody has a bye once, so there is one more round
     for _ in range(people - 1 if people % 2 == 0 else people):
         tournament = play_round(tournament, rng)
     pairs = {
@@ -79,7 +83,8 @@ def test_who_leaves_a_round_robin_loses_by_default() -> None:
         )
         assert match_of_absentee.is_decided
         assert not match_of_absentee.is_played
-        assert tournament.half_points(2) <= 2  # at most the win of the first round
+        # no more than the win of the first round
+        assert tournament.half_points(2) <= WIN_HALF_POINTS
     with pytest.raises(Illegal, match="nobody can enter any more"):
         tournament_rules.enter(tournament, 99, 1500.0)
 
@@ -87,18 +92,22 @@ def test_who_leaves_a_round_robin_loses_by_default() -> None:
 @pytest.mark.parametrize("people", [2, 3, 5, 8, 13, 16, 33])
 def test_a_knockout_has_one_winner_after_fewest_rounds(people: int) -> None:
     tournament, rng = make_tournament(PairingSystem.KNOCKOUT, people), Random(people)
-    rounds = (people - 1).bit_length()  # the logarithm to base 2, rounded up
+    # the logarithm to base 2, rounded up
+    rounds = (people - 1).bit_length()
     for _ in range(rounds):
         tournament = play_round(tournament, rng)
     matches = [match for paired in tournament.rounds for match in paired.matches]
+    # each match puts one person out. The winner has one win more than the loser of the final
     assert sum(bool(match.boards) for match in matches) == people - 1
     first, second, *_ = standings(tournament)
-    assert (first.place, first.half_points - second.half_points) == (1, 2)
+    assert first.place == 1
+    assert first.half_points - second.half_points == WIN_HALF_POINTS
     with pytest.raises(Illegal, match="Only one is left"):
         tournament_rules.pair_round(tournament, 0.0)
 
 
 def test_a_drawn_knockout_match_awaits_the_director() -> None:
+    # one of two matches is drawn, so nobody goes on from there
     tournament = tournament_rules.pair_round(make_tournament(PairingSystem.KNOCKOUT, 4), 0.0)
     first, second = open_places(tournament)
     tournament = tournament_rules.set_verdict(
@@ -108,11 +117,15 @@ def test_a_drawn_knockout_match_awaits_the_director() -> None:
     )
     with pytest.raises(Illegal, match="the director has to say who goes on"):
         tournament_rules.pair_round(tournament, 0.0)
+
+    # once the director has decided and the next round is paired, the decision stands
     tournament = tournament_rules.pair_round(
         tournament_rules.set_verdict(tournament, first, BoardVerdict.NORTH), 0.0
     )
     with pytest.raises(Illegal, match="take that pairing back first"):
         tournament_rules.set_verdict(tournament, first, BoardVerdict.SOUTH)
+
+    # without that pairing it can be changed
     unpaired = tournament_rules.unpair_round(tournament)
     changed = tournament_rules.set_verdict(unpaired, first, BoardVerdict.SOUTH)
     assert changed.rounds[0].matches[0].boards[0].verdict is BoardVerdict.SOUTH

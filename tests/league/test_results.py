@@ -1,7 +1,7 @@
 """Test how a league makes results of the records that tables send, by values and real journals.
 
-A game gives one result, however often it is sent. Undone games, lessons, games against the
-machine and unconfirmed reports do not count.
+A game gives one result, however often it is sent. Undone games, lessons, games against the machine,
+and games at two tables that only one of them has reported do not count.
 """
 
 from __future__ import annotations
@@ -32,16 +32,18 @@ TABLE_ID = "a" * 16
 
 
 class ReportingTable:
-    """A table with a journal, which sends its records to a league."""
+    """A table with a journal, which sends its records to a league. `name` is its id at the hub."""
 
     def __init__(self, folder: Path, clock: FakeClock, name: str = TABLE_ID) -> None:
         self.name, self.clock = name, clock
         folder.mkdir(exist_ok=True)
         self.journal = Journal(folder / "journal.sqlite")
-        self.table = TableRig(self.journal, clock).table
+        self.rig = TableRig(self.journal, clock)
+        self.table = self.rig.table
         self.sequence = 0
 
     def sit(self, league: League, *people: PlayerCard) -> None:
+        """Seat people, South's first, and show their cards at this table."""
         for seat, person in zip(SEATS, people, strict=False):
             self.table.take_seat(seat, "somebody")
             league.cards.note_shown_at_table(person, self.name)
@@ -52,9 +54,9 @@ class ReportingTable:
         self.sit(league, league.cards.create("Mara"), league.cards.create("Jonas"))
 
     def play(self, loser: Seat | None, game: str = "scouts") -> None:
-        """Play a whole game until somebody resigns (None: both agree on a draw)."""
+        """Play a game until somebody resigns, or until both agree on a draw if `loser` is None."""
         self.table.new_game(game, {}, seed=1)
-        self.table.confirm("host", self.table.view().moment, 0)
+        self.rig.confirm()
         if loser:
             self.table.resign(loser)
         else:
@@ -62,7 +64,7 @@ class ReportingTable:
             self.table.offer_draw(Seat.NORTH)
 
     def send(self, league: League, epoch: int = 0, after: int = 0) -> None:
-        """Send all records of the journal after an input, as part of an epoch."""
+        """Send all records of the journal after the entry with this number, under an epoch."""
         outbox = Outbox(self.journal)
         outbox.seek(after, epoch)
         while record := outbox.next():
@@ -85,7 +87,8 @@ def reporter(tmp_path: Path, clock: FakeClock) -> Iterator[ReportingTable]:
 def test_a_game_sent_repeatedly_is_one_result(league: League, reporter: ReportingTable) -> None:
     reporter.sit_two(league)
     reporter.play(Seat.NORTH)
-    # sent once more, and again after the hub lost its store or the table its journal
+    # The records are sent, and then sent again. A higher epoch means that the hub has lost its
+    # store or the table its journal.
     for epoch in (0, 0, 1, 2):
         reporter.send(league, epoch)
     (stored,) = league.results.latest(10)
@@ -93,7 +96,9 @@ def test_a_game_sent_repeatedly_is_one_result(league: League, reporter: Reportin
     assert Outbox(reporter.journal).mark_of(stored.result.entry) == stored.result.mark
     assert [row.person for row in league.ratings("scouts")] == [1, 2]
     assert league.ratings("outbuffered") == ()
-    reporter.play(None)
+
+    # a draw in a second game
+    reporter.play(loser=None)
     reporter.send(league, 2)
     rows = league.ratings("scouts")
     assert [(row.won, row.drawn, row.lost) for row in rows] == [(1, 1, 0), (0, 1, 1)]
@@ -102,18 +107,22 @@ def test_a_game_sent_repeatedly_is_one_result(league: League, reporter: Reportin
 def test_undoing_the_last_turn_removes_the_result(league: League, reporter: ReportingTable) -> None:
     reporter.sit_two(league)
     reporter.table.new_game("scouts", {}, seed=1)
-    reporter.table.confirm("host", reporter.table.view().moment, 0)
-    seat = next(seat for seat in SEATS if reporter.table.view().seats[seat].is_awaited)
-    play = reporter.table.coaching.plays(seat, reporter.table.view().moment)[0].text
-    reporter.table.hand_in(seat, reporter.table.view().moment, play)
+    reporter.rig.confirm()
+    seat = next(seat for seat in SEATS if reporter.rig.view.seats[seat].is_awaited)
+    play = reporter.table.coaching.plays(seat, reporter.rig.view.moment)[0].text
+    reporter.rig.hand_in(seat, play)
     follow_instructions(reporter.table)
     reporter.table.resign(Seat.SOUTH)
     reporter.send(league)
     assert len(league.results.latest(10)) == 1
+
+    # the turn before the end is undone, so the game goes on
     reporter.table.undo()
     reporter.send(league)
     assert league.results.latest(10) == []
-    reporter.table.confirm("host", reporter.table.view().moment, 0, force=True)
+
+    # it ends again, with another winner
+    reporter.rig.confirm(force=True)
     reporter.table.resign(Seat.NORTH)
     reporter.send(league)
     (stored,) = league.results.latest(10)
@@ -123,18 +132,21 @@ def test_undoing_the_last_turn_removes_the_result(league: League, reporter: Repo
 def test_lessons_and_unknown_cards_count_for_nobody(
     league: League, reporter: ReportingTable
 ) -> None:
+    # a game that is abandoned, and a lesson
     reporter.sit_two(league)
     reporter.table.new_game("scouts", {}, seed=1)
     reporter.table.abandon()
     reporter.table.begin_lesson("scouts")
-    reporter.table.confirm("host", reporter.table.view().moment, 0)
+    reporter.rig.confirm()
     reporter.table.resign(Seat.NORTH)
     reporter.send(league)
     assert league.results.latest(10) == []
+
+    # a game with cards that were shown only at other tables
     for seat, name in zip(SEATS, ("Ada", "Ben"), strict=True):
         reporter.table.free_seat(seat)
         reporter.table.take_seat(seat, name)
-        # copied from another table: the hub was not asked about it here
+        # a table could copy the id of a card. The hub was not asked for it by a code here
         card = league.cards.create(name).id
         reporter.table.show_card(seat, card)
     reporter.play(Seat.NORTH)
@@ -155,20 +167,24 @@ def test_games_against_the_machine_do_not_count(league: League, reporter: Report
 def test_a_forgotten_name_is_in_no_file(
     tmp_path: Path, clock: FakeClock, reporter: ReportingTable
 ) -> None:
+    """The results of a forgotten person stay, under the person's number."""
     folder = tmp_path / "hub"
     folder.mkdir()
     with open_league(folder, clock) as league:
-        gertrude, jonas = league.cards.create("Gertrude"), league.cards.create("Jonas", False)
+        gertrude = league.cards.create("Gertrude")
+        jonas = league.cards.create("Jonas", is_name_public=False)
         reporter.sit(league, gertrude, jonas)
         reporter.play(Seat.NORTH)
         reporter.send(league)
         assert (shown_name(gertrude), shown_name(jonas)) == ("Gertrude", "Player 2")
-        league.cards.forget(1)
+
+        league.cards.forget(gertrude.number)
         assert league.cards.find_by_code(gertrude.code) is None
         with pytest.raises(Illegal):
             league.cards.change(1, "Gertrude", True)
         assert shown_name(league.cards.find(1)) == "Player 1"
-        assert league.cards.create("New").number == 3
+        assert league.cards.create("New").number == 3, "a forgotten number was given again"
+
     for file in folder.iterdir():
         assert b"Gertrude" not in file.read_bytes(), file
         assert gertrude.code.encode() not in file.read_bytes(), file
@@ -191,11 +207,14 @@ def test_ratings_find_the_stronger() -> None:
     games = []
     for number in range(3000):
         south, north = rng.sample(range(1, 61), 2)
-        winner = Seat.SOUTH if south < north else Seat.NORTH  # the lower number always wins
+        # the lower number always wins
+        winner = Seat.SOUTH if south < north else Seat.NORTH
         games.append(make_result(south, north, winner, at_s=number))
     rows = rate_players(games)
     assert len(rows) == 60
-    assert sum(row.person <= 20 for row in rows[:20]) >= 17
+    strong_among_first = sum(row.person <= 20 for row in rows[:20])
+    assert strong_among_first >= 17
+    # the order in which results come from the file does not matter
     assert rows == rate_players(reversed(games))
 
 
@@ -214,7 +233,7 @@ def test_a_linked_game_counts_once_both_tables_agree(
         """Play the linked game at one or both tables, each with its loser, and send its records."""
         for table, seat, table_loser in zip(tables, SEATS, losers, strict=False):
             table.play(table_loser)
-            game = table.table.view().moment.partition(".")[0]
+            game = table.rig.view.moment.partition(".")[0]
             outbox = Outbox(table.journal)
             outbox.seek(0, epoch)
             while record := outbox.next():
@@ -226,15 +245,20 @@ def test_a_linked_game_counts_once_both_tables_agree(
                     )
                 outbox.note_sent()
 
+    # South's table alone reports that North has lost
     send("0" * 16, 0, Seat.NORTH)
-    assert league.ratings("scouts") == ()  # one table's report alone does not count
+    assert league.ratings("scouts") == ()
     assert league.results.find("pair." + "0" * 16).result.own_seat is Seat.SOUTH  # type: ignore[union-attr]
+
+    # both tables report it
     send("0" * 16, 1, Seat.NORTH, Seat.NORTH)
     (stored,) = league.results.latest(10)
     assert (stored.south, stored.north) == (1, 2)
     assert (stored.result.winner, stored.result.own_seat) == (Seat.SOUTH, None)
     assert [(row.person, row.won) for row in league.ratings("scouts")] == [(1, 1), (2, 0)]
-    send("1" * 16, 3, Seat.NORTH, Seat.SOUTH)  # the tables disagree
+
+    # in another game the two tables disagree
+    send("1" * 16, 3, Seat.NORTH, Seat.SOUTH)
     assert [row.won for row in league.ratings("scouts")] == [1, 0]
     other_table.close()
 
@@ -256,5 +280,6 @@ def test_a_card_needs_its_own_occupied_seat(league: League, reporter: ReportingT
     reporter.table.take_seat(Seat.NORTH, "x")
     with pytest.raises(Illegal, match="at the other seat already"):
         reporter.table.show_card(Seat.NORTH, mara.id)
+    # not about seats: a name that cannot be shown
     with pytest.raises(Malformed):
         league.cards.create("a\x00b")

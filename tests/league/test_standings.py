@@ -15,6 +15,8 @@ from companion.league.tournament import (
     Tournament,
 )
 
+# Verdicts by the signs of `tournament_after`: South has won, North has won, a draw, and a win of
+# South because North did not come.
 VERDICTS: Mapping[str, BoardVerdict] = {
     "1": BoardVerdict.SOUTH,
     "0": BoardVerdict.NORTH,
@@ -47,22 +49,30 @@ def tournament_after(
 
 def test_points_and_tie_breaks_of_a_swiss_tournament() -> None:
     tournament = tournament_after(4, "1-3:1 2-4:1", "2-1:= 4-3:1", "1-4:1 3-2:0")
-    table = [(s.entrant, s.points, s.buchholz / 2, s.sonneborn / 4) for s in standings(tournament)]
+    # entrant, points, and both tie-breaks, which the rows have in half points and in quarter points
+    table = [
+        (row.entrant, row.points, row.buchholz / 2, row.sonneborn / 4)
+        for row in standings(tournament)
+    ]
     assert table == [
         (1, "2½", 3.5, 2.25),
         (2, "2½", 3.5, 2.25),
         (4, "1", 5.0, 0.0),
         (3, "0", 6.0, 0.0),
     ]
+    # 1 and 2 are level in everything
     assert [row.place for row in standings(tournament)] == [1, 1, 3, 4]
-    assert [row.entrant for row in standings(tournament, 1)][:2] == [1, 2]
+    assert [row.entrant for row in standings(tournament, rounds=1)][:2] == [1, 2]
 
 
 def test_a_missed_round_counts_as_equal_opponent() -> None:
     tournament = tournament_after(3, "1-2:1 3", "3-1:= 2")
     rows = {row.entrant: row for row in standings(tournament)}
-    # an opponent counts with his half points, and a bye with those of the entrant himself
+    # In half points: 3 has a win by the bye and a draw, 1 a win and a draw, and 2 a win by the bye.
+    # An opponent counts with the opponent's half points, and a bye with the entrant's own.
     assert (rows[3].half_points, rows[3].buchholz) == (3, 3 + 3)
     assert (rows[2].half_points, rows[2].buchholz) == (2, 3 + 2)
+
+    # a win because the opponent did not come counts like a bye
     won_by_default = tournament_after(2, "1-2:+")
     assert {row.entrant: row.buchholz for row in standings(won_by_default)} == {1: 2, 2: 0}

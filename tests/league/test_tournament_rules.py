@@ -20,12 +20,18 @@ from companion.core.errors import Illegal, SystemTrouble
 from companion.core.kit import Seat
 from companion.league import tournament_rules
 from companion.league.results import GameResult, ReportedPlayer, StoredResult
-from companion.league.tournament import BoardPlace, BoardVerdict, PairingSystem, Tournament
+from companion.league.tournament import (
+    WIN_HALF_POINTS,
+    BoardPlace,
+    BoardVerdict,
+    PairingSystem,
+    Tournament,
+)
 
 
 @pytest.fixture
 def tournament_of_four() -> Tournament:
-    """Four people in the first round at tables `a` and `b`: at `a`, 1 plays South against 3."""
+    """Four people in the first round, at tables `a` and `b`. At `a`, 1 at South plays against 3."""
     return tournament_rules.assign_tables(
         tournament_rules.pair_round(make_tournament(people=4), 1000.0), ["a", "b"]
     )
@@ -56,12 +62,14 @@ def test_a_paired_table_reports_its_board_once(tournament_of_four: Tournament) -
         tournament_rules.enter_result(after, stored_result(key="second", winner=Seat.NORTH))
     reopened = tournament_rules.reopen_board(after, "game", "a")
     assert tournament_rules.board_at(reopened, BoardPlace(0, 0, 0)).verdict is None
-    # the result of another table or of no game reopens nothing
+
+    # a game of another table reopens nothing, and neither does a board that no game has decided
     assert tournament_rules.reopen_board(after, "game", "b") == after
     assert tournament_rules.reopen_board(after, "", "a") == after
 
 
 def test_players_without_cards_are_taken_as_paired(tournament_of_four: Tournament) -> None:
+    """None is a player without a card."""
     board = tournament_rules.board_at(tournament_of_four, BoardPlace(0, 0, 0))
     for south, north in ((None, None), (board.south, None), (None, board.north)):
         after = tournament_rules.enter_result(
@@ -69,13 +77,16 @@ def test_players_without_cards_are_taken_as_paired(tournament_of_four: Tournamen
         )
         board_after = tournament_rules.board_at(after, BoardPlace(0, 0, 0))
         assert (board_after.south, board_after.north) == (board.south, board.north)
-    # one card is enough to see that they have swapped sides
+
+    # the two have swapped sides, which one card is enough to tell
     for south, north in ((board.north, board.south), (board.north, None), (None, board.south)):
         after = tournament_rules.enter_result(
             tournament_of_four, stored_result(south=south, north=north)
         )
         assert tournament_rules.board_at(after, BoardPlace(0, 0, 0)).south == board.north
-        assert after.half_points(tournament_of_four.entrant_of(board.north).number) == 2  # type: ignore[union-attr]
+        winner = after.entrant_of(board.north)
+        assert winner is not None
+        assert after.half_points(winner.number) == WIN_HALF_POINTS
 
 
 @pytest.mark.parametrize(
@@ -85,6 +96,7 @@ def test_players_without_cards_are_taken_as_paired(tournament_of_four: Tournamen
         ({"game": "kahmate"}, "another game or other options"),
         ({"options": {"nonsense": 1}}, "another game or other options"),
         ({"began_s": 900.0}, "began before the round"),
+        # a person who was paired elsewhere, and one person at both seats
         ({"south": 99}, "Somebody else sat there"),
         ({"south": 1, "north": 1}, "Somebody else sat there"),
     ],
@@ -108,11 +120,15 @@ def test_boards_without_table_wait_for_one() -> None:
     tournament = tournament_rules.pair_round(make_tournament(people=8), 0.0)
     tournament = tournament_rules.assign_tables(tournament, ["a"])
     assert list(tournament_rules.open_places_by_table(tournament)) == ["a"]
+
+    # the director may move a board to a table that has no open board
     first, second, *_ = open_places(tournament)
     with pytest.raises(Illegal, match="another board"):
         tournament_rules.move_board(tournament, second, "a")
     moved = tournament_rules.move_board(tournament, second, "z")
     assert tournament_rules.open_places_by_table(moved)["z"] == second
+
+    # when the first board is decided, its table is free for a board that waits
     done = tournament_rules.assign_tables(
         tournament_rules.set_verdict(moved, first, BoardVerdict.DRAW), ["a"]
     )
@@ -146,6 +162,8 @@ def test_impossible_decisions_are_refused(tournament_of_four: Tournament) -> Non
     for decide, reason in cases:
         with pytest.raises(Illegal, match=reason):
             decide()
+
+    # after the end nobody can enter, and after a game its round stays
     ended = msgspec.structs.replace(tournament_of_four, is_over=True)
     with pytest.raises(Illegal, match="is over"):
         tournament_rules.enter(ended, 99, 0.0)
@@ -156,6 +174,7 @@ def test_impossible_decisions_are_refused(tournament_of_four: Tournament) -> Non
 
 
 def test_an_entrant_may_return_after_withdrawing() -> None:
+    """Somebody who withdraws before the first round is removed instead."""
     tournament = tournament_rules.pair_round(make_tournament(people=4), 0.0)
     for place in open_places(tournament):
         tournament = tournament_rules.set_verdict(tournament, place, BoardVerdict.DRAW)
@@ -165,6 +184,7 @@ def test_an_entrant_may_return_after_withdrawing() -> None:
 
 
 def test_a_second_withdrawal_changes_nothing() -> None:
+    """Entrant 2 withdraws after the first round, and again after the second."""
     tournament = make_tournament(people=4)
     for _ in range(2):
         tournament = tournament_rules.pair_round(tournament, 0.0)
@@ -175,9 +195,13 @@ def test_a_second_withdrawal_changes_nothing() -> None:
 
 
 def test_a_withdrawal_outlasts_its_pairing() -> None:
+    """If the pairing is taken back, whoever has withdrawn since is not in the next one."""
+    # withdrawn in the first round: nothing of the entrant is left
     tournament = tournament_rules.pair_round(make_tournament(people=4), 0.0)
     withdrawn = tournament_rules.withdraw(tournament, 2)
     assert tournament_rules.unpair_round(withdrawn).entrant_of(2) is None
+
+    # withdrawn in the second round: the first round was the last one
     for place in open_places(tournament):
         tournament = tournament_rules.set_verdict(tournament, place, BoardVerdict.DRAW)
     withdrawn = tournament_rules.withdraw(tournament_rules.pair_round(tournament, 0.0), 2)
@@ -208,6 +232,8 @@ def test_a_failed_write_leaves_no_pairing(
         for name in ("Mara", "Jonas"):
             tournaments.enter(cup.id, league.cards.create(name).number)
         before = tournaments.find(cup.id)
+
+        # the first write fails, and the second one does not
         writes = Mock(side_effect=[SystemTrouble(), None])
         monkeypatch.setattr(league_file_of(league), "write", writes)
         with pytest.raises(SystemTrouble):
