@@ -15,8 +15,8 @@ from companion.core.ports import Cue, Signal
 from companion.maintenance.panel_check import CheckState
 from hardware.panel import Panel
 
-# Time in seconds for which a check continues after its page has last renewed it. The page does that
-# every two seconds (`web.routes.owner.check`), so two of its calls may be lost.
+# Time in seconds for which a check continues after its page has last renewed it. The page renews it
+# every two seconds (`web.routes.owner.check`), so two of these calls may be lost.
 LEASE_S = 6.0
 
 
@@ -46,7 +46,7 @@ class PanelChecker:
             self._update_panel()
 
     def renew(self) -> None:
-        """Extend the check to `LEASE_S` from now. One that has ended stays ended."""
+        """Extend the check to `LEASE_S` from now. A check that has ended stays ended."""
         with self._lock:
             now_s = self._clock.monotonic_s()
             if now_s < self._ends_at_s:

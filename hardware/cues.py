@@ -96,7 +96,7 @@ class LampPattern:
     def at(self, elapsed_ms: float) -> tuple[LampLevel | None, float]:
         """Return the level at a time after the start, and the ms until its step ends.
 
-        After the end these are None and infinite.
+        After the end of the pattern the result is None and infinity.
         """
         if self.is_loop:
             elapsed_ms %= sum(step.ms for step in self.steps)
@@ -107,7 +107,7 @@ class LampPattern:
 def step_at(steps: Iterable[_Step], elapsed_ms: float) -> tuple[_Step | None, float]:
     """Return the step at a time after the start, and the ms until it ends.
 
-    After the end of all steps these are None and infinite.
+    After the end of all steps the result is None and infinity.
     """
     for step in steps:
         if elapsed_ms < step.ms:
@@ -309,7 +309,8 @@ def cue_patterns(signal: Signal, seat: Seat, is_silent: bool = False) -> Mapping
         if isinstance(signal.cue, Cue)
         else _EVENT_PATTERNS[signal.cue.lamps]
     )
-    # These two already blink the turn lamp, or keep it dark, without an end.
+    # Both of these cues already use the turn lamp, without an end: `OFF_WAIT` blinks it, and `OFF`
+    # keeps it dark.
     if is_silent and signal.cue not in (Cue.OFF_WAIT, Cue.OFF):
         return {**patterns, "turn": rhythm_pattern(properties_of(signal.cue).tone)}
     return patterns
@@ -325,7 +326,7 @@ def rhythm_pattern(notes: Tone) -> LampPattern:
         if not note.name:
             steps.append(LampStep(note.ms, LampLevel.SAME))
             continue
-        # The lamp has to go back between two notes, or they would show as one.
+        # Between two notes the lamp has to return to its own state, or they would look like one.
         if steps and steps[-1].level is LampLevel.OPPOSITE:
             steps.append(LampStep(RHYTHM_GAP_MS, LampLevel.SAME))
         steps.append(LampStep(max(MIN_RHYTHM_NOTE_MS, note.ms), LampLevel.OPPOSITE))
@@ -335,9 +336,9 @@ def rhythm_pattern(notes: Tone) -> LampPattern:
 # ---- lasting patterns ----------------------------------------------------------------------------
 
 # Pattern of the turn lamp of a seat that is short of time, by the cue that announced it. It lasts
-# until the turn passes, or a new set of alarms omits this cue. Only `LAST` is made for this.
-# `WRONG` and `HANDS` are borrowed for their blinking: nothing is wrong, and no piece has to be
-# moved.
+# until the turn passes, or until a new set of alarms omits this cue. Only `LAST` is made for this
+# purpose. `WRONG` and `HANDS` are used only for the rate at which they blink: nothing is wrong, and
+# no piece has to be moved.
 SHORT_TIME_LAMPS: Mapping[Cue | EventCue, TurnLamp] = {
     Cue.TIME_SHORT: TurnLamp.WRONG,
     Cue.CLOCK_LOW: TurnLamp.HANDS,

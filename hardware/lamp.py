@@ -56,19 +56,25 @@ class StatusReader:
     def __init__(self, file: Path, clock: Clock) -> None:
         self._file = file
         self._clock = clock
-        # When the status was last written, or when reading began.
+        # Monotonic time at which the last newly written status was read. Before that, the time at
+        # which reading began.
         self._renewed_at_s = clock.monotonic_s()
         # What `_read_file` returned last.
         self._last_read: tuple[int, str] | None = None
-        # The last status. None before the first one.
+        # The last status. None until the service has written one.
         self._status: LampState | None = None
 
     def read_state(self) -> LampState:
-        """Read the status and return what the lamp shows. An unknown word is a fault."""
+        """Read the status and return what the lamp shows now.
+
+        An unknown word is a fault. So is a status that the service has not renewed for
+        `MAX_STATUS_AGE_S`. If the file is gone, the service is being started again.
+        """
         now_s = self._clock.monotonic_s()
         read = self._read_file()
         if read is not None and read != self._last_read:
-            # the wall clock may jump, so only a change of the file's time counts
+            # The file's time comes from the wall clock, which may jump. So its age is not computed
+            # from it: any other time than before means that the status was written again.
             _, word = read
             self._renewed_at_s = now_s
             self._status = LampState.__members__.get(word.upper(), LampState.FAULT)

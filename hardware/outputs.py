@@ -1,9 +1,14 @@
 """The thread that drives lamps and buzzer in time, on behalf of all other threads.
 
-They can ask for three things, with the types of `companion.core.ports`: the lasting state of the
-lamps, a cue (the tone and lights of one event), and alarms. An alarm is a cue that this thread
-plays by itself when it is due, even if the table is busy then. The owner can check lamps and buzzer
-on the page Health. During a check they show nothing of the table.
+The other threads can ask for three things, with the types of `companion.core.ports`:
+
+- the lasting state of the lamps (`show`),
+- a cue, the tone and lights of one event (`signal`),
+- alarms (`set_alarms`). An alarm is a cue that this thread plays by itself when it is due, even if
+  the table is busy then.
+
+The owner can check lamps and buzzer on the page Health. During a check they show nothing of the
+table.
 """
 
 from __future__ import annotations
@@ -29,15 +34,13 @@ _log = logging.getLogger(__name__)
 
 # Allowance for sums of times that are not exact in floating point.
 _ROUNDING_S = 1e-6
-# Interval in seconds after which Python switches between threads, so that lamps wait less.
-#
-# With Python's own 5 ms the lamp of a key came 2 to 3 ms later, and 7 ms later on a fifth of a
-# core.
+# Interval in seconds after which Python switches between threads. It is shorter than Python's own 5
+# ms, so that this thread gets its turn sooner. Measured: with 5 ms the lamp of a key came 2 to 3 ms
+# later, and 7 ms later if the process had only a fifth of a core.
 SWITCH_INTERVAL_S = 0.0005
-# Maximum time in seconds for which a change of the table waits until its lamps are lit.
-#
-# Without it the threads that draw pages run first: on a fifth of a core the lamp of a key came
-# after 43 ms (99th percentile), with it after 15 ms.
+# Maximum time in seconds for which a change of the table waits until its lamps are lit. If it did
+# not wait, the threads that draw pages would run first. Measured on a fifth of a core: the lamp of
+# a key came after 43 ms (99th percentile) without this wait, and after 15 ms with it.
 LAMPS_TIMEOUT_S = 0.004
 
 
@@ -50,7 +53,10 @@ class AlarmSchedule:
         self._started: frozenset[Alarm] = frozenset()
 
     def replace(self, alarms: Sequence[Alarm]) -> None:
-        """Replace all alarms. One that has started and is still there does not start again."""
+        """Replace all alarms.
+
+        An alarm that has started and is also among the new ones does not start again.
+        """
         self._started &= frozenset(alarms)
         self._pending = sorted(frozenset(alarms) - self._started, key=lambda alarm: alarm.at_s)
 
@@ -68,7 +74,7 @@ class AlarmSchedule:
 
     @property
     def seats_short_of_time(self) -> frozenset[Seat]:
-        """Seats that are short of time by an alarm that has started and still applies."""
+        """Seats for which an alarm has started that says that their time is short."""
         return frozenset(
             seat
             for alarm in self._started
@@ -107,12 +113,13 @@ class PanelOutputs:
         self._clock = clock
         self._on_failure = on_failure
         self._failed: set[str] = set()
-        # Functions that change what is shown, given the time in ms. None ends the thread.
+        # Functions that change what is shown. Each gets the present time in ms. None ends the
+        # thread.
         self._updates: SimpleQueue[Callable[[float], None] | None] = SimpleQueue()
         self._has_thread = False
-        # Set whenever the thread has shown all updates that it knew of.
+        # Set whenever the thread has applied all updates in the queue and driven the pins.
         self._is_up_to_date = threading.Event()
-        # Mixes what the table shows. It goes on unseen during a check.
+        # What the table shows. During a check this player goes on, but its result is not shown.
         self._table_player = CuePlayer(settings.silent)
         self._schedule = AlarmSchedule()
         self._check: _PanelCheck | None = None
@@ -125,11 +132,13 @@ class PanelOutputs:
         self._updates.put(partial(self._table_player.signal, signal))
 
     def show(self, lamps: Mapping[Seat, SeatLamps], has_trouble: bool = False) -> None:
-        """Replace the lasting state of both seats' lamps. A seat that is omitted is dark.
+        """Replace the lasting state of both seats' lamps.
 
-        With `has_trouble` all turn lamps show trouble. If the thread runs, this returns when the
-        lamps are lit, or after `LAMPS_TIMEOUT_S`, so that a key's lamp comes before pages are
-        drawn.
+        If the thread runs, this method waits until the lamps are lit, but at most for
+        `LAMPS_TIMEOUT_S`. So the lamp of a key comes before pages are drawn.
+
+        :param lamps: the lamps of each seat. A seat that is omitted is dark
+        :param has_trouble: whether all turn lamps show trouble instead
         """
         self._is_up_to_date.clear()
         self._updates.put(partial(self._table_player.show, dict(lamps), has_trouble))
@@ -139,14 +148,15 @@ class PanelOutputs:
     def set_alarms(self, alarms: Sequence[Alarm]) -> None:
         """Replace all pending alarms. Each is played at its own time.
 
-        An alarm that has started and is also among the new ones continues. One that made a seat's
-        lamp blink because time is short, and is not among them, stops the blinking.
+        An alarm that has started and is also among the new ones continues. If it is not among them,
+        a turn lamp that blinks because of it stops blinking.
         """
-        called_s = self._clock.monotonic_s()
+        called_at_s = self._clock.monotonic_s()
 
         def replace_alarms(now_ms: float) -> None:
-            # alarms that were due before this call are still played
-            self._play_due(called_s)
+            # Alarms that were due before this call are still played, although the thread comes to
+            # this update only later.
+            self._play_due(called_at_s)
             self._schedule.replace(tuple(alarms))
             self._table_player.end_short_time(self._schedule.seats_short_of_time, now_ms)
 
@@ -159,7 +169,7 @@ class PanelOutputs:
     def show_check(self, until_s: float, lamps: frozenset[str], signal: Signal | None) -> None:
         """Show these lamps and this cue until a monotonic time, and nothing of the table.
 
-        Without a `signal`, that of the last call plays on.
+        :param signal: the cue. If it is None, the cue of the last call plays on
         """
 
         def set_check(now_ms: float) -> None:
@@ -200,7 +210,7 @@ class PanelOutputs:
                     update = self._updates.get(block=False)
                 return
             except Empty:
-                # all updates are applied, or something is due without one
+                # Either all updates are applied now, or the pause is over and something is due.
                 self._play_due(self._clock.monotonic_s())
                 self._render()
                 self._is_up_to_date.set()
@@ -225,9 +235,9 @@ class PanelOutputs:
         except Exception:  # one bad update must not end the lamps
             _log.exception("An update of the panel's lamps and tones failed")
 
-    def _play_due(self, due_s: float) -> None:
-        """Play the alarms that are due by a monotonic time, now."""
-        for alarm in self._schedule.start_due(due_s):
+    def _play_due(self, until_s: float) -> None:
+        """Play now all alarms that are due at a monotonic time or before."""
+        for alarm in self._schedule.start_due(until_s):
             self._table_player.signal(alarm.signal, _to_ms(self._clock.monotonic_s()))
 
     # ---- pins ----

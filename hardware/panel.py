@@ -1,11 +1,16 @@
 """The panel: two pads of keys and lamps, a buzzer and the table button.
 
-Four kinds of threads meet here. The pin factory's thread only queues an edge, a change of a key's
-line, with its time. `panel-input` takes it from the queue, debounces it and calls `on_press`. Only
-`panel-output` drives lamps and buzzer (`hardware.outputs`), from another queue that any thread
-fills: `show` sets the lasting lamps, `signal` plays a cue (the tone and lights of one event), and
-`set_alarms` plays cues later. So a slow listener delays keys, but none is lost and each keeps the
-time of its press. And no two threads drive one lamp.
+Four kinds of threads meet here:
+
+1. The pin factory's thread notices an edge, which is a change of a key's line. It only puts the
+   edge with its time into a queue.
+2. `panel-input` takes edges from that queue, debounces them and calls `on_press`. A slow listener
+   delays keys, but no key is lost, and each keeps the time of its press.
+3. Any thread says what lamps and buzzer should do. `show` sets the lasting lamps, `signal` plays a
+   cue (the tone and lights of one event), and `set_alarms` plays cues later. All this goes into
+   another queue.
+4. `panel-output` takes it from there and drives the pins (`hardware.outputs`). No other thread
+   does, so no two threads drive the same lamp.
 """
 
 from __future__ import annotations
@@ -47,8 +52,9 @@ _Device = TypeVar("_Device", Button, Lamp, Buzzer)
 _MIN_PAUSE_S = 0.0005
 # Interval in seconds at which the line of a pressed key is read, because edges can get lost.
 _POLL_INTERVAL_S = 0.02
-# Maximum age in seconds of an edge's time stamp. Older stamps and future ones come from another
-# clock, since the kernel decides whose time lgpio passes on. The present time replaces them.
+# Maximum age in seconds of an edge's time stamp. The kernel decides from which clock the stamps
+# come that lgpio passes on. A stamp that is older, or in the future, does not come from the
+# monotonic clock, and is replaced by the present time.
 MAX_STAMP_AGE_S = 1.0
 
 # Maximum time in seconds for which `close` waits for a thread.
@@ -75,13 +81,15 @@ class Panel(Closeable):
     """Buttons, lamps and buzzer as wired in the settings.
 
     The service opens one, and connects it to the table. It is a context manager whose `close` may
-    be called twice. `on_press` gets a `Press` when a key is pressed, again when it has been held,
-    and once more when Back has been held for long. It is called in the panel's own thread, and
-    exceptions that it raises are logged.
+    be called twice. A pin that cannot be used is named in `problems`, and the rest works without
+    it. `start` starts the threads. Without them nothing happens by itself, and `step` does all that
+    is due.
 
-    A pin that cannot be used is named in `problems`, and the rest works without it. Without a
-    `pin_factory` the machine's own pins are opened, which may raise `PanelError`. `start` starts
-    the threads. Without it nothing happens by itself, and `step` does all that is due.
+    :param on_press: gets a `Press` when a key is pressed, again when it has been held, and once
+        more when Back has been held for long. It is called in the panel's own thread. Exceptions
+        that it raises are logged
+    :param pin_factory: where the pins come from. None opens the machine's own pins, which may raise
+        `PanelError`
     """
 
     def __init__(
@@ -116,11 +124,12 @@ class Panel(Closeable):
 
         factory = open_pin_factory() if pin_factory is None else pin_factory
         is_own_factory = pin_factory is None and factory is not Device.pin_factory
-        # Factory that this panel has opened and has to close. `Device.pin_factory` is not closed:
-        # the whole process shares it, and gpiozero closes it at exit.
-        #
-        # It is lgpio's, and only its time stamps are used (see `_open_key`). Any other factory may
-        # have a clock of its own.
+        # The factory that this panel has opened itself, which is lgpio's. None if it has another
+        # one. The difference matters twice:
+        # - The panel closes only its own factory. `Device.pin_factory` belongs to the whole
+        #   process, and gpiozero closes it at exit.
+        # - The panel uses only the time stamps of its own factory (see `_open_key`). Another
+        #   factory may have a clock of its own.
         self._own_factory = factory if is_own_factory else None
         # The buttons, by name, the lamps and the buzzer that could be opened.
         self._keys: dict[str, _Key] = {}
@@ -250,11 +259,12 @@ class Panel(Closeable):
 
         def queue_edge(is_down: bool, stamp_s: float) -> None:
             now_s = self._clock.monotonic_s()
-            # The stamp comes from our own factory, and fits the monotonic clock.
+            # A stamp can be used if it comes from the panel's own factory and fits the monotonic
+            # clock.
             has_good_stamp = (
                 self._own_factory is not None and 0 <= now_s - stamp_s < MAX_STAMP_AGE_S
             )
-            # An edge may come before the button is wholly open, and counts for nothing.
+            # An edge that comes before the button is fully open is ignored.
             if (key := self._keys.get(pin.name)) is not None:
                 self._edges.put(_Edge(key, is_down, stamp_s if has_good_stamp else now_s))
 
@@ -298,10 +308,10 @@ class Panel(Closeable):
         )
 
     def _seconds_until_next_read(self) -> float | None:
-        """Return the seconds until the line of a key has to be read, None while no key is down.
+        """Return the seconds until the line of a key has to be read. None while no key is down.
 
-        A key that is down is read at regular intervals. One that was just pressed, which may be
-        only a spike, is read when that has to be decided.
+        A key that is down is read at regular intervals. If an edge has just come that may be only a
+        spike, the key is read when the debouncer has to decide that.
         """
         pauses_s = []
         now_s = self._clock.monotonic_s()
@@ -311,8 +321,9 @@ class Panel(Closeable):
             if key.debouncer.is_latched:
                 pauses_s.append(_POLL_INTERVAL_S)
             if key.debouncer.is_waiting:
-                until_due_s = key.debouncer.due_s - now_s
-                # The edge that decides has not come. It may be on its way, or lost.
+                until_due_s = key.debouncer.due_at_s - now_s
+                # The debouncer still cannot decide: the edge that ended a pulse is on its way, or
+                # lost. Then read the line at regular intervals instead of all the time.
                 is_late = until_due_s < -_POLL_INTERVAL_S
                 pauses_s.append(_POLL_INTERVAL_S if is_late else max(_MIN_PAUSE_S, until_due_s))
         return min(pauses_s, default=None)
@@ -326,8 +337,8 @@ class Panel(Closeable):
             try:
                 is_down = key.button.is_down()
             except Exception as error:
-                # Only keys that are down are read, so a message that named the key would tell what
-                # a player presses.
+                # Only keys that are down are read. So a message that named the key would reveal
+                # which key a player is pressing.
                 self._failed.add(key.pin.name)
                 remedy = _remedy(error)
                 problem = say("The table button no longer works: {remedy}", remedy=remedy)
@@ -349,7 +360,7 @@ class Panel(Closeable):
         for event in events:
             is_long = event is KeyEvent.HELD_LONG
             is_held = is_long or event is KeyEvent.HELD
-            press = Press(key.pin.seat, key.pin.key, key.debouncer.pressed_s, is_held, is_long)
+            press = Press(key.pin.seat, key.pin.key, key.debouncer.pressed_at_s, is_held, is_long)
             try:
                 if key.pin.key is PadKey.TABLE and self.on_table_button:
                     self.on_table_button(event, press)

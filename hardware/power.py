@@ -36,10 +36,10 @@ class PowerActions(NamedTuple):
 
 
 class PowerKey:
-    """The table button as power key: presses reach the table, unless they are long.
+    """The table button as power key: its presses reach the table, unless they are long.
 
-    If the button may not switch the machine off, or a press is urgent, every press reaches it. Any
-    thread may call.
+    A press reaches the table at once, however long it lasts, if it is urgent or if the button may
+    not switch the machine off. Any thread may call.
     """
 
     def __init__(self, actions: PowerActions) -> None:
@@ -53,8 +53,9 @@ class PowerKey:
         self._delayed_presses: list[Press] = []
         # Whether lamps and pages announce that the machine switches off soon.
         self._is_announced = False
+        # Whether the machine has agreed to switch off.
         self._is_switching_off = False
-        # Whether the pages say that the machine cannot be switched off.
+        # Whether the pages still say that the machine cannot be switched off.
         self._is_refused = False
 
     def handle(self, event: KeyEvent, press: Press) -> None:

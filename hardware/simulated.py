@@ -37,7 +37,7 @@ class SimulatedPanelHands:
     def __init__(self, settings: PanelSettings, panel: Panel, factory: MockFactory) -> None:
         self._lock = threading.Lock()
         # Monotonic time of the last press of each button.
-        self._pressed_s: dict[str, float] = {}
+        self._pressed_at_s: dict[str, float] = {}
         self._button_pins = {
             button.name: factory.pin(button.gpio)
             for button in button_pins(settings)
@@ -58,13 +58,16 @@ class SimulatedPanelHands:
         """
         pin = self._button_pins[button]
         with self._lock:
-            self._pressed_s[button] = time.monotonic()
+            self._pressed_at_s[button] = time.monotonic()
             pin.drive_low()
 
     def release(self, button: str) -> None:
-        """Release a button, after at least `_MIN_HOLD_S`. Raises `KeyError` for an unknown one."""
+        """Release a button. Wait until it was pressed for at least `_MIN_HOLD_S`.
+
+        Raises `KeyError` for an unknown button.
+        """
         pin = self._button_pins[button]
-        held_s = time.monotonic() - self._pressed_s.get(button, 0.0)
+        held_s = time.monotonic() - self._pressed_at_s.get(button, 0.0)
         time.sleep(max(0.0, _MIN_HOLD_S - held_s))
         with self._lock:
             pin.drive_high()
@@ -93,6 +96,6 @@ def simulated_panel(
     factory = MockFactory(revision=_BOARD, pin_class=MockPWMPin)
     panel = Panel(settings, clock, on_press, factory)
     for pin in factory.pins.values():
-        # without a limit a mock pin remembers every state, and a pulsing lamp fills the memory
+        # A mock pin remembers all its states. A lamp that blinks all evening would fill the memory.
         pin.states = deque(pin.states, maxlen=_MAX_STATES)
     return panel, SimulatedPanelHands(settings, panel, factory)

@@ -34,9 +34,11 @@ _JOIN_TIMEOUT_S = 2.0
 class MachineVoice(Closeable):
     """Speaks through `espeak-ng`. A context manager whose `close` may be called twice.
 
-    `companion.speech` decides what is said and when. `on_trouble` is called with a sentence when
-    speaking fails for the first time. `start` starts the thread. Without it nothing happens by
-    itself, and `step` speaks what waits.
+    `companion.speech` decides what is said and when. `start` starts the thread. Without it nothing
+    happens by itself, and `step` speaks what waits.
+
+    :param on_trouble: called with a sentence for people when speaking fails for the first time
+    :param command: name or path of the program. Tests replace it
     """
 
     def __init__(
@@ -50,9 +52,10 @@ class MachineVoice(Closeable):
         self._command = command
         # Sentences that are still to be spoken, each with its language.
         self._queue: deque[tuple[str, str]] = deque(maxlen=MAX_WAITING)
-        # Notified of a new sentence and of the end. Its lock also guards `_process`.
+        # Wakes the thread up when there is a new sentence, or when it has to end. Its lock also
+        # guards `_process`.
         self._changed = threading.Condition()
-        # The process that speaks now.
+        # The process that speaks now. None while nothing is spoken.
         self._process: subprocess.Popen[bytes] | None = None
         self._is_closed = False
         self._is_trouble_reported = False
@@ -141,9 +144,10 @@ class MachineVoice(Closeable):
             except subprocess.TimeoutExpired:
                 process.kill()
             except BrokenPipeError:
-                # it ended before it had read all of the sentence
+                # The program has ended before it had read the whole sentence.
                 pass
-        # negative if it was killed, by `hush` or above
+        # The status is negative if the program was killed, by `hush` or by the timeout above. That
+        # is no trouble of the sound device.
         if process.returncode > 0:
             self._report_trouble(
                 say("The voice cannot be heard: check the machine’s sound device.")

@@ -1,7 +1,7 @@
 """Buttons, lamps and buzzer: which of them are wired to which pin, and the devices on these pins.
 
-Pins have the GPIO (BCM) numbers of Raspberry Pi's documentation, not their positions on the
-header. These come from `PanelSettings`, with their defaults in `core/config.py`. The devices are
+Pins have the GPIO (BCM) numbers of Raspberry Pi's documentation, not their positions on the header.
+`PanelSettings` has the number of each part, with the defaults in `core/config.py`. The devices are
 thin wrappers of gpiozero's.
 """
 
@@ -20,9 +20,9 @@ from hardware.cues import LAMPS
 
 # Frequency in Hz that the pin of a silent buzzer keeps, without a pulse.
 #
-# lgpio's thread for tones wakes up once in each period. Without a frequency it sleeps for 20 ms, as
-# long as a tick of the clock sounds. At 100 Hz a tone begins within 10 ms, for 100 wake-ups a
-# second.
+# lgpio's thread for tones wakes up once in each period. If the pin had no frequency, the thread
+# would sleep for 20 ms, and a tick of the clock, which sounds for 20 ms, might not be heard. At 100
+# Hz a tone begins within 10 ms. The price is 100 wake-ups a second.
 REST_HZ = 100
 
 
@@ -86,13 +86,13 @@ def buzzer_pin(settings: PanelSettings) -> int | None:
 class Button:
     """An open button.
 
-    `on_edge(is_down, stamp_s)` is called at every change, in the pin factory's thread, and must not
-    block. The stamp is the time in seconds on the factory's own clock.
+    :param on_edge: called at every change with (`is_down`, `stamp_s`), in the pin factory's thread.
+        It must not block. The stamp is the time in seconds on the factory's own clock
     """
 
     def __init__(self, gpio: int, on_edge: Callable[[bool, float], None], factory: Any) -> None:
-        # Not gpiozero's Button: it has a thread for each button, and misses a press after a lost
-        # release.
+        # gpiozero's own `Button` is not used: it has a thread for each button, and if the edge of a
+        # release is lost, it misses the next press.
         self._device = InputDevice(gpio, pull_up=True, pin_factory=factory)
         self._on_edge = on_edge
         try:
@@ -103,9 +103,9 @@ class Button:
             raise
 
     def _report_edge(self, stamp_s: float, level: object) -> None:
-        # An exception here would end the only notification thread, and every button with it.
+        # An exception here would end the thread that reports the edges of all buttons.
         with contextlib.suppress(Exception):
-            # a pressed button makes the level low
+            # a pressed button pulls the level low
             self._on_edge(not level, stamp_s)
 
     def is_down(self) -> bool:
@@ -156,7 +156,7 @@ class Buzzer:
             self._device.frequency = REST_HZ
         else:
             self._device.frequency = hz
-            # half of each period is on, the loudest
+            # The tone is loudest if the pin is on for half of each period.
             self._device.value = 0.5
         self._hz = hz
 
