@@ -31,10 +31,13 @@ def rig() -> Iterator[PanelRig]:
 
 def test_every_button_has_its_own_key(rig: PanelRig) -> None:
     assert rig.panel.problems == ()
+    # Both pads have all keys but the table button, of which there is one.
     names = {f"{seat}_{key}" for seat in SEATS for key in PadKey if key is not PadKey.TABLE} | {
         "table"
     }
     assert set(rig.hands.buttons()) == names
+
+    # Every button causes one press, of the seat and the key in its name.
     for name in rig.hands.buttons():
         rig.hands.press(name)
         rig.after(5)
@@ -45,16 +48,16 @@ def test_every_button_has_its_own_key(rig: PanelRig) -> None:
     assert len(rig.presses) == 17
 
 
-def test_a_bouncing_key_is_pressed_once(
-    rig: PanelRig,
-) -> None:
+def test_a_bouncing_key_is_pressed_once(rig: PanelRig) -> None:
+    # The key is down for 1, 2 and 3 ms, and up for 1 ms in between. Its press has the time of the
+    # first edge, at which the clock of every rig begins.
     rig.bounce("south_up", 1, 1, 2, 1, 3)
     rig.after(700)
     assert rig.presses == [Press(SOUTH, PadKey.UP, 100.0)]
 
 
 def test_the_debounce_time_is_a_setting() -> None:
-    # the key is up for 40 ms between two presses
+    # The key is up for 40 ms between two presses. With a longer debounce time they are one press.
     for debounce_ms, count in ((20, 2), (60, 1)):
         rig = PanelRig(msgspec.structs.replace(WIRED, debounce_ms=debounce_ms))
         rig.bounce("south_b", 10, 40, 10)
@@ -64,9 +67,12 @@ def test_the_debounce_time_is_a_setting() -> None:
 
 
 def test_a_held_back_key_is_reported_twice(rig: PanelRig) -> None:
+    # Until a second is over there is only the press itself.
     rig.hands.press("south_back")
     rig.after(999)
     assert [press.is_held for press in rig.presses] == [False]
+
+    # Then it is reported as held after one second, and again as held for long after two.
     for _ in range(5):
         rig.after(500)
     assert rig.presses[1:] == [
@@ -90,11 +96,17 @@ def test_exactly_the_requested_lamps_are_lit(rig: PanelRig) -> None:
 # ---- wiring and broken pins ----------------------------------------------------------------------
 
 
+# GPIO numbers in the default wiring.
+SOUTH_UP_GPIO = 5
+SOUTH_DOWN_GPIO = 6
+SOUTH_2_GPIO = 27
+
+
 class BrokenFactory(MockFactory):  # type: ignore[misc]  # gpiozero has no types
-    """Mock pins of which some are taken by another program."""
+    """Mock pins, of which another program uses that of one key and that of one lamp."""
 
     def pin(self, name: int, *args: Any, **options: Any) -> Any:
-        if name in (6, 27):
+        if name in (SOUTH_DOWN_GPIO, SOUTH_2_GPIO):
             raise OSError("GPIO busy")
         return super().pin(name, *args, **options)
 
@@ -109,8 +121,10 @@ def test_a_pin_that_cannot_open_is_named() -> None:
             "or leave it out in [panel]"
         )
         assert panel.problems == (f"south_down on GPIO 6 {reason}", f"south_2 on GPIO 27 {reason}")
+
+        # The other 16 of 17 buttons and 7 of 8 lamps work.
         assert (len(panel.buttons), len(panel.lamps), panel.has_buzzer) == (16, 7, True)
-        factory.pin(5).drive_low()
+        factory.pin(SOUTH_UP_GPIO).drive_low()
         clock.advance(0.002)
         panel.step()
         assert [press.key for press in presses] == [PadKey.UP]
@@ -120,6 +134,7 @@ def test_a_failing_lamp_is_named_once(rig: PanelRig, monkeypatch: pytest.MonkeyP
     def fail(value: float) -> None:
         raise OSError("line lost")
 
+    # Lamp 1 fails at its first change, and is not used any more. The other lamps work.
     monkeypatch.setattr(rig.hands.lamps["south_1"][0], "_set_state", fail)
     for turn in (TurnLamp.ON, TurnLamp.OFF, TurnLamp.ON):
         rig.show(SeatLamps(frozenset({1, 2}), turn))
@@ -137,6 +152,8 @@ def test_a_failing_lamp_is_named_once(rig: PanelRig, monkeypatch: pytest.MonkeyP
 def test_a_failing_secret_button_is_not_named(
     rig: PanelRig, monkeypatch: pytest.MonkeyPatch, button: str, subject: str
 ) -> None:
+    """Only a key that is down is read, so its name would reveal what a player presses."""
+
     def fail(button: Button) -> bool:
         raise OSError("line lost")
 
@@ -152,13 +169,15 @@ def test_a_failing_secret_button_is_not_named(
 
 
 def test_a_closed_panel_ignores_keys_and_cues(rig: PanelRig) -> None:
-    rig.show(
-        SeatLamps(frozenset({1, 2, 3}), TurnLamp.ON), SeatLamps(frozenset({1, 2, 3}), TurnLamp.ON)
-    )
+    # All lamps are lit and a tone sounds when the panel is closed. Then it is dark and silent.
+    all_lamps = SeatLamps(frozenset({1, 2, 3}), TurnLamp.ON)
+    rig.show(all_lamps, all_lamps)
     rig.signal(Cue.WON, SOUTH)
     rig.panel.close()
     assert rig.lit() == set()
     assert rig.hands.view().tone_hz is None
+
+    # Nothing that is pressed or shown afterwards has any effect.
     rig.hands.press("south_up")
     rig.signal(Cue.WON, SOUTH)
     rig.show(SeatLamps(turn=TurnLamp.ON))
