@@ -1,4 +1,7 @@
-"""Test that a panel releases its threads and pins, and what is said on a machine without pins."""
+"""Test that a panel releases its threads and pins, and what is said on a machine without pins.
+
+The pins are gpiozero's mock pins.
+"""
 
 from __future__ import annotations
 
@@ -30,6 +33,7 @@ WAIT_S = 60.0
 
 
 def test_a_failing_listener_loses_no_key(caplog: pytest.LogCaptureFixture) -> None:
+    """The listener fails at every press, and still gets the second key after the first one."""
     second_key_arrived = threading.Event()
 
     def fail(press: Press) -> None:
@@ -44,21 +48,24 @@ def test_a_failing_listener_loses_no_key(caplog: pytest.LogCaptureFixture) -> No
         hands.press("north_ready")
         assert second_key_arrived.wait(WAIT_S)
     assert "The listener failed on a press: " in caplog.text
-    assert "south_up" not in caplog.text, "the log tells which key was pressed"
+    assert "south_up" not in caplog.text, "the log must not tell which key was pressed"
 
 
 def test_closing_twice_leaves_no_thread_and_no_pin() -> None:
+    """Open and close two panels on the same pins. The second shows that the first has left them."""
     factory = MockFactory(pin_class=MockPWMPin)
     for _ in range(2):
         panel = Panel(PanelSettings(), RealClock(), lambda press: None, factory)
         panel.start()
         assert {thread.name for thread in threading.enumerate()} >= {"panel-input", "panel-output"}
-        assert panel.problems == (), "the first panel still holds pins"
+        assert panel.problems == (), "no pin may be held by the first panel"
         panel.show({SOUTH: SeatLamps(frozenset({1}), TurnLamp.ON)})
         panel.close()
         panel.close()
         names = {thread.name for thread in threading.enumerate()}
         assert not names & {"panel-input", "panel-output"}
+
+    # One pin, a lamp's, can be used for something else, and only that pin is an output.
     with LED(17, pin_factory=factory):
         assert {pin.function for pin in factory.pins.values()} == {"input", "output"}
 
@@ -71,7 +78,7 @@ def raise_unknown_pi() -> int:
 
 
 def panel_refusal(enabled: Literal["auto", "no"]) -> str:
-    """Return the message with which the machine's panel cannot be opened."""
+    """Try in vain to open the machine's panel. Return the message of the error."""
     with pytest.raises(PanelError) as caught:
         open_panel(PanelSettings(enabled=enabled), FakeClock(), lambda press: None)
     return caught.value.message
@@ -107,6 +114,7 @@ def test_a_panel_that_is_switched_off_says_so() -> None:
 )
 def test_missing_pin_access_has_a_remedy(has_chips: bool, may_use_chips: bool, words: str) -> None:
     assert words in (hardware.pin_factory.why_no_access(has_chips, may_use_chips) or "")
+    # With a chip and permission to use it, nothing is missing.
     assert hardware.pin_factory.why_no_access(True, True) is None
 
 
