@@ -1,6 +1,7 @@
 """Test what the table says aloud, who speaks it, and its quiet hours.
 
-The tests use a table alone, then a fake voice, a table screen and a fake espeak-ng.
+From top to bottom the tests use a table alone, a fake voice of the machine, a table screen, and a
+fake of the program espeak-ng. The game is Outbuffered, in which South is purple and North is lime.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ NIGHT = QuietSettings("22:00", "08:00")
 
 
 def berlin_time(text: str) -> float:
+    """Return the Unix time of a local time in Berlin."""
     return datetime.fromisoformat(text).replace(tzinfo=BERLIN).timestamp()
 
 
@@ -65,6 +67,7 @@ def test_quiet_hours_may_pass_midnight(hours: QuietSettings, time: str, quiet: b
 
 
 def test_silent_mode_cuts_off_a_tone() -> None:
+    # A tone is playing when silence begins.
     rig = PanelRig()
     rig.show(SeatLamps(turn=TurnLamp.ON))
     rig.signal(Cue.PAUSED)
@@ -72,10 +75,12 @@ def test_silent_mode_cuts_off_a_tone() -> None:
     rig.panel.set_silent(True)
     rig.panel.step()
     assert rig.tone_hz() is None
+
+    # The next cue is seen instead of heard: the turn lamp, which is on, goes out for the note.
     rig.after(1000)
     rig.signal(Cue.PAUSED)
     assert rig.tone_hz() is None
-    assert "south_turn" not in rig.lit(), "the lamp does not play the rhythm"
+    assert "south_turn" not in rig.lit(), "the lamp must play the rhythm"
     rig.panel.close()
 
 
@@ -93,9 +98,10 @@ class SpeechRig:
 
     def new_sentences(self) -> list[str]:
         """Return the sentences since the last call."""
-        fresh = [each for each in self.announcer.recent() if each.number > self.last_number]
-        self.last_number = fresh[-1].number if fresh else self.last_number
-        return [each.text for each in fresh]
+        utterances = [new for new in self.announcer.recent() if new.number > self.last_number]
+        if utterances:
+            self.last_number = utterances[-1].number
+        return [utterance.text for utterance in utterances]
 
     def begin(self) -> None:
         """Begin a new game whose board is to be set up."""
@@ -104,6 +110,7 @@ class SpeechRig:
 
 @pytest.fixture
 def speech_rig(tmp_path: Path) -> Iterator[SpeechRig]:
+    """A table between games, whose announcer says only what is needed to play."""
     clock = FakeClock()
     with (
         Journal(tmp_path / "journal.sqlite") as journal,
@@ -117,12 +124,15 @@ def speech_rig(tmp_path: Path) -> Iterator[SpeechRig]:
 
 
 def test_a_turn_is_announced_in_few_words(speech_rig: SpeechRig) -> None:
+    # The board is set up, and both seats hand in their orders.
     speech_rig.begin()
     assert speech_rig.new_sentences() == ["Set up the board."]
     follow_instructions(speech_rig.table)
     assert speech_rig.new_sentences() == ["Both: hand in your orders"]
     speech_rig.table.hand_in(Seat.SOUTH, "1.1", "UUS")
     assert speech_rig.new_sentences() == ["Lime: hand in your orders"]
+
+    # At the reveal the headline comes first, and once it is read, what hands have to move.
     speech_rig.table.hand_in(Seat.NORTH, "1.1", "RII")
     assert speech_rig.new_sentences() == ["Lime’s own flag is in the way"]
     speech_rig.table.read_headline("table", "1.1", 0, 0)
@@ -133,6 +143,8 @@ def test_nothing_is_spoken_twice_a_turn(speech_rig: SpeechRig) -> None:
     speech_rig.begin()
     follow_instructions(speech_rig.table)
     speech_rig.new_sentences()
+
+    # South hands in, takes its orders back, and does both once more. Only the first time is said.
     sentences = []
     for _ in range(2):
         speech_rig.table.hand_in(Seat.SOUTH, "1.1", "UUS")
@@ -140,6 +152,8 @@ def test_nothing_is_spoken_twice_a_turn(speech_rig: SpeechRig) -> None:
         speech_rig.table.take_back(Seat.SOUTH, "1.1")
         sentences += speech_rig.new_sentences()
     assert sentences == ["Lime: hand in your orders"]
+
+    # Trouble, an offer and the end of the game are said whenever they come.
     speech_rig.table.set_camera_status(
         CameraStatus(CameraState.TROUBLE, "The camera was unplugged: plug it in again.")
     )
@@ -152,6 +166,7 @@ def test_nothing_is_spoken_twice_a_turn(speech_rig: SpeechRig) -> None:
 
 
 def test_the_announcer_refuses_a_seats_view(speech_rig: SpeechRig) -> None:
+    """A seat's view may contain secrets, so a sentence must never be made from one."""
     announcer = Announcer(
         lambda: speech_rig.table.version, lambda: speech_rig.table.view(Seat.SOUTH), 0.0
     )
@@ -162,6 +177,7 @@ def test_the_announcer_refuses_a_seats_view(speech_rig: SpeechRig) -> None:
 
 
 def test_speech_does_not_depend_on_sealed_orders(tmp_path: Path) -> None:
+    """Two games that differ only in South's orders sound the same, even if everything is said."""
     runs = []
     for order in ("UUS", "DRI"):
         folder = tmp_path / order
@@ -208,23 +224,35 @@ class FakeVoice:
 def open_policy(
     table: Table, clock: FakeClock, **changes: Any
 ) -> tuple[SpeechPolicy, FakeVoice, list[bool]]:
-    """Return the policy, its voice, and whether each change made the panel silent."""
-    voice, silences = FakeVoice(), []
-    return SpeechPolicy(table, Settings(**changes), clock, silences.append, voice), voice, silences
+    """Return a policy, its voice, and a list of what the policy tells the panel.
+
+    :param changes: settings by section. The others have their defaults
+    :return: the list has True each time the panel becomes silent, and False when it may sound
+    """
+    voice = FakeVoice()
+    silences: list[bool] = []
+    policy = SpeechPolicy(table, Settings(**changes), clock, silences.append, voice)
+    return policy, voice, silences
 
 
 def test_the_machine_speaks_unless_a_screen_does(speech_rig: SpeechRig) -> None:
+    # No screen speaks, so the machine does.
     policy, voice, _ = open_policy(speech_rig.table, speech_rig.clock)
     speech_rig.begin()
     policy.step()
     policy.step()
     assert voice.sentences == [("Set up the board.", "en")]
+
+    # While a screen speaks, the machine is silent. It also does not repeat later what the screen
+    # has said.
     policy.note_speaking_screen(True)
     follow_instructions(speech_rig.table)
     policy.step()
     policy.note_speaking_screen(False)
     policy.step()
-    assert len(voice.sentences) == 1, "the machine repeated what the screen had said"
+    assert len(voice.sentences) == 1, "the machine must not repeat what the screen has said"
+
+    # The screen is gone, and the machine says what happens next.
     speech_rig.table.resign(Seat.SOUTH)
     policy.step()
     assert voice.sentences[-1] == ("Purple resigns.", "en")
@@ -251,22 +279,28 @@ def test_quiet_hours_begin_and_end_by_the_clock(
         "companion.speech.speech_policy.is_in_quiet_hours",
         lambda hours, wall_s: is_in_quiet_hours(hours, wall_s, BERLIN),
     )
+    # A minute before the quiet hours the panel may sound.
     clock = FakeClock(wall_s=berlin_time("2026-03-10 21:59"))
     policy, voice, silences = open_policy(speech_rig.table, clock, quiet=NIGHT)
     assert silences == [False]
+
+    # At ten in the evening everything becomes silent, and the game that begins is not announced.
     clock.advance(60)
     speech_rig.begin()
     policy.step()
     assert (silences[-1], voice.sentences, voice.hush_count) == (True, [], 1)
     assert (policy.screen_may_speak, policy.quiet_until) == (False, NIGHT.end)
+
+    # At eight in the morning the quiet hours are over.
     clock.advance(10 * 3600)
     policy.step()
     assert policy.quiet_until is None
     assert silences == [False, True, False]
-    assert voice.sentences == [], "the morning repeats what happened at night"
+    assert voice.sentences == [], "the morning must not repeat what happened at night"
 
 
 def test_quiet_hours_hush_the_voice(speech_rig: SpeechRig, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The voice is told once, even if the panel is silent anyway."""
     policy, voice, _ = open_policy(
         speech_rig.table, speech_rig.clock, panel=PanelSettings(silent=True)
     )
@@ -295,17 +329,24 @@ def test_changed_settings_apply_at_once(speech_rig: SpeechRig) -> None:
 def test_a_listening_table_screen_gets_sentences(tmp_path: Path) -> None:
     equipment = TableEquipment()
     with open_web_rig(tmp_path, equipment=equipment) as rig:
+        # The policy needs the rig's table, so it can only be added now.
         policy = SpeechPolicy(rig.table, Settings(), rig.clock)
         object.__setattr__(equipment, "voice", policy)
         rig.start_game()
+
+        # The page of the table screen has the last sentence. A spectator's page has none.
         page = page_text(rig.browser(), "/")
         assert re.search(r'id="voice" hidden[^>]* data-volume="0.6"\s+data-speed="1.0"', page)
         assert ">Both: hand in your orders</p>" in page
         assert 'id="voice"' not in page_text(rig.browser(), "/watch")
+
+        # A screen counts as speaking while it listens with `?voice`.
         stream = rig.browser().get("/live/table?voice", buffered=False)
         assert policy.speaking_screens == 1
         stream.close()
         assert policy.speaking_screens == 0
+
+        # If the settings let nobody speak, the page has no sentence.
         policy.use_settings(Settings(voice=VoiceSettings(by="off")))
         rig.sit("south")
         assert 'id="voice"' not in page_text(rig.browser(), "/")
@@ -315,7 +356,10 @@ def test_a_listening_table_screen_gets_sentences(tmp_path: Path) -> None:
 
 
 def fake_espeak(folder: Path, status: int = 0) -> str:
-    """Write a program that records its arguments and its input, and return its path."""
+    """Write a program that records its arguments and its input. Return its path.
+
+    :param status: its exit status
+    """
     program, log = folder / "espeak", folder / "log"
     program.write_text(
         f'#!/bin/sh\necho "$@" >> "{log}"\ncat >> "{log}"\necho >> "{log}"\nexit {status}\n'
@@ -363,6 +407,7 @@ def test_a_failing_voice_is_reported_once(tmp_path: Path, exists: bool, words: s
 
 def test_closing_cuts_off_a_sentence(tmp_path: Path) -> None:
     """A sentence that hangs in the voice's thread ends with `close`, and `say` does not wait."""
+    # The fake program makes the file `begun`, and then waits for a line that never comes.
     program, begun = tmp_path / "espeak", tmp_path / "begun"
     program.write_text(
         f'#!/bin/sh\nmkfifo "{begun}.pipe"\ntouch "{begun}"\nread line < "{begun}.pipe"\n'
@@ -374,6 +419,8 @@ def test_closing_cuts_off_a_sentence(tmp_path: Path) -> None:
     pause = threading.Event()
     while not begun.exists():
         pause.wait(0.01)
+
+    # While it hangs, more sentences come. Then the voice is closed, twice.
     for number in range(100):
         voice.say(f"sentence {number}", "en")
     voice.close()

@@ -1,6 +1,7 @@
 """Test where log lines go, which fields they have, and that errors are logged without their words.
 
-systemd's journal is a socket of the test, and the console is a `StringIO`.
+The words of an error may contain a player's order, which is secret. systemd's journal is a socket
+of the test, and the console is a `StringIO`.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from companion.core.log_fields import log_fields
 from companion.service import logs
 from companion.service.logs import JournalHandler, PlainFormatter, encode_datagram
 
-# An error's words. The order in them, UDS, must never be logged.
-SECRET = "the order UDS is not valid"
+# The words of an error. The order in them, UDS, must never be logged.
+ERROR_WORDS = "the order UDS is not valid"
 
 
 @pytest.fixture
@@ -40,9 +41,10 @@ def journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[socket.
 def root_logger(monkeypatch: pytest.MonkeyPatch) -> Iterator[logging.Logger]:
     """The root logger, restored after the test.
 
-    A test clears its handlers first, which are those of pytest.
+    A test first removes the handlers, which are those of pytest.
     """
-    root, level = logging.getLogger(), logging.getLogger().level
+    root = logging.getLogger()
+    level = root.level
     monkeypatch.setattr(threading, "excepthook", threading.excepthook)
     monkeypatch.setattr(logging, "raiseExceptions", logging.raiseExceptions)
     yield root
@@ -60,8 +62,9 @@ def root_logger(monkeypatch: pytest.MonkeyPatch) -> Iterator[logging.Logger]:
 @pytest.fixture
 def console(root_logger: logging.Logger, monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
     """The output of a process without systemd, whose log goes to the console."""
+    output = io.StringIO()
     monkeypatch.setenv("JOURNAL_STREAM", "")
-    monkeypatch.setattr(sys, "stderr", output := io.StringIO())
+    monkeypatch.setattr(sys, "stderr", output)
     root_logger.handlers.clear()
     logs.set_up_logging(verbose=False)
     return output
@@ -70,18 +73,19 @@ def console(root_logger: logging.Logger, monkeypatch: pytest.MonkeyPatch) -> io.
 def fields_of(datagram: bytes) -> dict[str, str]:
     """Read a datagram as systemd does.
 
-    A field is a line `NAME=value`, or a line `NAME` with the value's length in eight bytes and the
-    value after it.
+    A field is either a line `NAME=value`, or a line `NAME`, the value's length in eight bytes, the
+    value, and a line end.
     """
     fields = {}
     while datagram:
         line, _, rest = datagram.partition(b"\n")
-        name, is_short, value = line.partition(b"=")
-        if is_short:
+        name, equals_sign, value = line.partition(b"=")
+        if equals_sign:
             datagram = rest
         else:
             length = int.from_bytes(rest[:8], "little")
-            value, datagram = rest[8 : 8 + length], rest[9 + length :]
+            value = rest[8 : 8 + length]
+            datagram = rest[9 + length :]
         fields[name.decode()] = value.decode()
     return fields
 
@@ -89,6 +93,7 @@ def fields_of(datagram: bytes) -> dict[str, str]:
 def record(
     message: str, *values: object, level: int = logging.WARNING, **fields: object
 ) -> logging.LogRecord:
+    """Return a log record of the event `slow`, with these fields of its own."""
     log_record = logging.LogRecord(
         "web.routes.health", level, "web/routes/health.py", 1, message, values, None
     )
@@ -99,7 +104,7 @@ def record(
 def error_record() -> logging.LogRecord:
     """Return the log record of an error whose words contain an order."""
     try:
-        raise ValueError(SECRET)
+        raise ValueError(ERROR_WORDS)
     except ValueError:
         return logging.LogRecord(
             "table", logging.ERROR, "x.py", 1, "An input failed", (), sys.exc_info()
@@ -128,6 +133,7 @@ def test_priorities_are_those_of_syslog() -> None:
 
 
 def test_an_error_is_logged_without_its_words() -> None:
+    # The kind of the error and the file of its trace are logged, to both places.
     for text in (
         fields_of(encode_datagram(error_record()))["MESSAGE"],
         PlainFormatter().format(error_record()),
@@ -138,6 +144,7 @@ def test_an_error_is_logged_without_its_words() -> None:
 
 
 def test_an_error_of_the_system_keeps_its_words() -> None:
+    # The words of the operating system contain no secret, and help to find the fault.
     try:
         open("/nowhere/at/all")  # noqa: SIM115 - it never opens
     except OSError:
@@ -149,24 +156,31 @@ def test_an_error_of_the_system_keeps_its_words() -> None:
         .format(log_record)
         .startswith("ERROR Not kept: No such file or directory\nFileNotFoundError")
     )
+
+    # A `JournalError` is an `OSError`, too, but its words are the program's own.
     journal_error = JournalError("The input D7 could not be saved")
     log_record.exc_info = JournalError, journal_error, None
     assert "D7" not in PlainFormatter().format(log_record)
 
 
 def test_a_journal_that_takes_nothing_blocks_nobody(journal: socket.socket) -> None:
+    # Nobody reads while far more is sent than a socket's buffer holds. The rest is dropped.
     handler = JournalHandler()
-    for _ in range(2000):  # far more than a socket's buffer holds
+    for _ in range(2000):
         handler.handle(record("x" * 1000))
     handler.close()
     assert fields_of(journal.recv(1 << 17))["MESSAGE"] == "x" * 1000
+
+    # A record after the end raises nothing.
     handler.handle(record("after the end"))
 
 
 def test_a_librarys_malformed_line_is_dropped(
     journal: socket.socket, root_logger: logging.Logger, console: io.StringIO
 ) -> None:
-    malformed = record("%d of %s", SECRET)
+    # The text has room for two values, a number first. Both the journal and the console drop it, so
+    # that the value is not printed.
+    malformed = record("%d of %s", ERROR_WORDS)
     handler = JournalHandler()
     handler.handle(malformed)
     handler.handle(record("next"))
@@ -180,7 +194,7 @@ def test_a_librarys_malformed_line_is_dropped(
 
 
 def imitate_systemd(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Set the environment in which systemd starts a service whose errors go to its journal."""
+    """Set the variable by which systemd says that standard error goes to its journal."""
     status = os.fstat(2)
     monkeypatch.setenv("JOURNAL_STREAM", f"{status.st_dev}:{status.st_ino}")
 
@@ -206,18 +220,22 @@ def test_without_systemd_lines_go_to_the_console(
     monkeypatch.setattr(sys, "stderr", io.StringIO())
     root_logger.handlers.clear()
     logs.set_up_logging(verbose=False)
+
+    # The level of the settings counts only with `-v`.
     assert root_logger.level == logging.WARNING
     logs.set_level("debug", verbose=False)
-    assert root_logger.level == logging.WARNING, "the console is not quiet without -v"
+    assert root_logger.level == logging.WARNING, "the console must be quiet without -v"
     logs.set_level("debug", verbose=True)
     assert root_logger.level == logging.DEBUG
+
+    # A line has its fields as well.
     logging.getLogger("x").warning("Look", extra=log_fields("look"))
     assert sys.stderr.getvalue() == "WARNING Look event=look\n"  # type: ignore[attr-defined] # it is a StringIO
 
 
 def test_a_thread_that_dies_is_logged_without_words(console: io.StringIO) -> None:
     def fail() -> None:
-        raise ValueError(SECRET)
+        raise ValueError(ERROR_WORDS)
 
     thread = threading.Thread(target=fail, name="eye")
     thread.start()
@@ -230,8 +248,9 @@ def test_a_thread_that_dies_is_logged_without_words(console: io.StringIO) -> Non
 
 
 def test_the_web_servers_errors_name_no_address(console: io.StringIO) -> None:
+    """An address may contain a code to join the table."""
     try:
-        raise ValueError(SECRET)
+        raise ValueError(ERROR_WORDS)
     except ValueError:
         logging.getLogger("waitress").exception("Exception while serving %s", "/join/5ecret")
     assert console.getvalue().startswith("ERROR Exception while serving a page\nValueError\n")
