@@ -283,7 +283,9 @@ def assert_tables_agree(*tables: Table) -> None:
         assert south.chess_clocks == north.chess_clocks
     for table in tables:
         session = session_of(table)
-        assert build_game_file(journal_of(table).fold(session.number)) == build_game_file(session)
+        assert build_game_file(journal_of(table).fold(session.game_number)) == build_game_file(
+            session
+        )
         assert len(list(replay_turns(build_game_file(session)))) == len(session.turns)
 
 

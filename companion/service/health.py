@@ -138,7 +138,7 @@ class ServiceHealth(Closeable):
         self._loops: dict[str, Callable[[], float]] = {}
         if threads:
             self._loops = {
-                TABLE: lambda: companion.table.last_heartbeat_s,
+                TABLE: lambda: companion.table.last_heartbeat_at_s,
                 JOURNAL: lambda: self._journal_checked_at_s,
             }
             if watcher := companion.watcher:

@@ -135,7 +135,7 @@ class Outbox:
             mark=_entry_mark(entry),
             epoch=self.epoch,
             what=str(record.__struct_config__.tag),
-            game=session.number,
+            game=session.game_number,
             at=round(entry.at, 3),
             view=build_public_view(session, entry.now_s),
             seat=seat,
@@ -153,7 +153,7 @@ class Outbox:
             self._session = fold_record(self._session, _without_names(record))[0]
         except CompanionError:
             game_number = record.number if isinstance(record, NewGame) else 0
-            self._session = Session(seats=self._session.seats, number=game_number)
+            self._session = Session(seats=self._session.seats, game_number=game_number)
 
 
 def _without_names(record: AnyRecord) -> AnyRecord:

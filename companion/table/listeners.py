@@ -75,7 +75,7 @@ class Listeners:
         self._kit = live.session.kit
         listener.on_kit(self._kit)
         listener.on_alarms(self._alarms)
-        listener.on_game(0 if live.session.is_between_games else live.session.number, 0)
+        listener.on_game(0 if live.session.is_between_games else live.session.game_number, 0)
 
     def wait(self, version: int, timeout_s: float) -> int:
         """Wait until the table's version differs from `version`, and return the present one.
@@ -103,7 +103,7 @@ class Listeners:
         kit_before, alarms_before, number_before = self._kit, self._alarms, self._game_number
         self._kit, self._turn_count = session.kit, len(session.turns)
         self._alarms = alarms_of(session) if session.countdown else ()
-        self._game_number = 0 if session.is_between_games else session.number
+        self._game_number = 0 if session.is_between_games else session.game_number
         for listener in self._listeners:
             # Alarms follow the lamps, so that the blinking of the old turn ends with them.
             listener.on_lamps(lamps, live.is_in_trouble)

@@ -107,7 +107,7 @@ def _begin_game(session: Session, record: NewGame) -> Transition:
     layout = game.expected(state)
     begun = Session(
         seats=_seats_in_new_game(session, record),
-        number=record.number,
+        game_number=record.number,
         game=game,
         options=options,
         chosen_options=record.options,
@@ -281,12 +281,12 @@ def _session_before_time_out(session: Session, record: HandIn) -> Session | None
 
 
 def _reveal(
-    session: Session, completed_s: float, next_clock_s: float, is_timed_out: bool = False
+    session: Session, completed_at_s: float, next_clock_s: float, is_timed_out: bool = False
 ) -> Transition:
     """Let the rules resolve all sealed actions, and begin the stages of the revealed turn.
 
-    `completed_s` is the monotonic time at which the last action was handed in. The next clock runs
-    from `next_clock_s`. `is_timed_out` is whether the clock ran out and nobody acted.
+    `completed_at_s` is the monotonic time at which the last action was handed in. The next clock
+    runs from `next_clock_s`. `is_timed_out` is whether the clock ran out and nobody acted.
     """
     if session.remote is not None:
         session = _draw_chance_of_both(session, session.remote)
@@ -299,13 +299,13 @@ def _reveal(
         session.sealed,
         result.stages,
         result.events,
-        completed_s=completed_s,
+        completed_at_s=completed_at_s,
         is_timed_out=is_timed_out,
         due_s=due_s,
         number=session.due_turn_number,
     )
     # If the turn is taken back, the seat has as much time left as it had when it acted.
-    before = replace(session, countdown=countdown.stop(completed_s) if countdown else None)
+    before = replace(session, countdown=countdown.stop(completed_at_s) if countdown else None)
     after = replace(
         before,
         state=result.state,

@@ -123,7 +123,7 @@ class Turn:
     """The parts of the turn, which hands carry out one after the other."""
     events: tuple[Event, ...]
     """What happened in the whole turn."""
-    completed_s: float = 0.0
+    completed_at_s: float = 0.0
     """Monotonic time at which the last of the actions was handed in."""
     is_timed_out: bool = False
     """Whether the clock ran out and nobody acted."""
@@ -139,7 +139,7 @@ class Turn:
 
 
 # The last turn of a game without any. No key was pressed at its time.
-NO_TURN = Turn("", {}, (), (), completed_s=-math.inf)
+NO_TURN = Turn("", {}, (), (), completed_at_s=-math.inf)
 # An empty stage, for while no stage is shown.
 NO_STAGE = Stage("", {}, (), None)
 
@@ -165,7 +165,7 @@ class Session:
     """Seats that have asked the coach during this game."""
 
     # ---- the game as it was begun ----
-    number: int = 0
+    game_number: int = 0
     """Number of the game in the journal, counted from 1. 0 before the first game."""
     game: Game[Any, Any] | None = None
     """The rules of the game. None in the lobby."""
@@ -227,7 +227,7 @@ class Session:
     """Whether the action of this turn was already taken back once."""
     undo_requester: Seat | None = None
     """The seat that wants to undo the last turn and waits for the other's consent."""
-    undo_requested_s: float = 0.0
+    undo_requested_at_s: float = 0.0
     """Monotonic time of that request."""
     draw_offer: Seat | None = None
 
@@ -259,7 +259,7 @@ class Session:
         a turn is taken back, and when the game ends. It stays while the stages of a turn are shown,
         and while one of two seats has handed in.
         """
-        return f"{self.number}.{self.tick}"
+        return f"{self.game_number}.{self.tick}"
 
     def require_moment(self, moment: str) -> None:
         """Raise `Stale` unless this is the current moment."""
@@ -269,7 +269,7 @@ class Session:
     @property
     def stage_key(self) -> StageKey:
         """The key of the shown stage, set-up or decision."""
-        return self.number, self.tick, self.phase, self.stage_index
+        return self.game_number, self.tick, self.phase, self.stage_index
 
     @property
     def is_between_games(self) -> bool:
@@ -439,7 +439,7 @@ class Session:
         if self.phase is not Phase.ORDERS or self.countdown is None or self.remote is not None:
             return None
         is_idle = len(last_turns) == IDLE_TURNS and all(turn.is_timed_out for turn in last_turns)
-        return self.countdown.started_s if is_idle else None
+        return self.countdown.started_at_s if is_idle else None
 
     # ---- sealed and revealed actions -------------------------------------------------------------
 

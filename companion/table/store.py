@@ -145,7 +145,7 @@ class TableStore:
         self.last_choices = choices or LastChoices()
         self.journal = journal
         self.listeners = Listeners(clock)
-        self.last_heartbeat_s = clock.monotonic_s()
+        self.last_heartbeat_at_s = clock.monotonic_s()
         """Monotonic time of the thread's last heartbeat, even if something failed in it. By this
         time the health check knows that the table is alive.
         """
@@ -174,19 +174,19 @@ class TableStore:
         self._thread: threading.Thread | None = None
         self.on_accepted: tuple[Callable[[TableStore], None], ...] = ()
         """Functions that are called after every accepted input."""
-        self.next_step_s = -math.inf
+        self.next_step_at_s = -math.inf
         """Monotonic time until which the table does not act by itself, after a failed write."""
-        self._clock_noted_s = -math.inf
+        self._clock_noted_at_s = -math.inf
         self._is_checkpoint_due = False
         """Whether to move appended records into the journal's file, because a turn is over."""
         session = journal.restore()
-        noted_s = journal.noted_clock_s(session.moment)
-        session, pause = restore_clock(session, noted_s, clock.monotonic_s())
+        noted_at_s = journal.noted_clock_s(session.moment)
+        session, pause = restore_clock(session, noted_at_s, clock.monotonic_s())
         if pause:
             session = fold_record(session, pause)[0]
             # If the disk is full, the next restart makes the same record again.
             with suppress(JournalError):
-                journal.append(session.number, (pause,), clock.wall_s(), clock.monotonic_s())
+                journal.append(session.game_number, (pause,), clock.wall_s(), clock.monotonic_s())
         # After a restart nobody waits for the result of a game that was over.
         if session.phase is Phase.OVER and session.remote is None:
             session = session.lobby
@@ -321,7 +321,7 @@ class TableStore:
             self._wake.wait(HEARTBEAT_S)
             self._wake.clear()
             self.step()
-            self.last_heartbeat_s = self.clock.monotonic_s()
+            self.last_heartbeat_at_s = self.clock.monotonic_s()
 
     # ---- accepting -------------------------------------------------------------------------------
 
@@ -338,7 +338,7 @@ class TableStore:
         for record in records:
             session, record_signals = fold_record(session, record)
             signals += record_signals
-        since_s = session.countdown.started_s if session.countdown else None
+        since_s = session.countdown.started_at_s if session.countdown else None
         has_new_clocks = session.chess_clocks and not before.chess_clocks
         if since_s is not None and has_new_clocks and not session.remote:
             # A chess clock does not start by itself, but when somebody presses its key.
@@ -373,7 +373,7 @@ class TableStore:
     def _write(self, records: Sequence[AnyRecord], session: Session) -> None:
         # Seats and commitments outlast a game.
         is_of_no_game = isinstance(records[0], TakeSeat | FreeSeat | MoveSeat | Commit)
-        game = SEATS_GAME if is_of_no_game else session.number
+        game = SEATS_GAME if is_of_no_game else session.game_number
         try:
             self.journal.append(game, records, self.clock.wall_s(), self.now_s())
         except JournalError as error:
@@ -419,17 +419,17 @@ class TableStore:
 
     def report_write_error(self, error: JournalError) -> None:
         """Show that the journal cannot be written, and let the table rest for `WRITE_RETRY_S`."""
-        self.next_step_s = self.now_s() + WRITE_RETRY_S
+        self.next_step_at_s = self.now_s() + WRITE_RETRY_S
         if self.live.notices.get(WRITE_ERROR) != error.message:
             self.set_notice(WRITE_ERROR, error.message)
 
     def note_clock(self) -> None:
         """Record the time of a running clock every `CLOCK_NOTE_INTERVAL_S`, for a restart."""
         session, now_s = self.session, self.now_s()
-        is_running = session.countdown is not None and session.countdown.started_s is not None
-        if not is_running or now_s - self._clock_noted_s < CLOCK_NOTE_INTERVAL_S:
+        is_running = session.countdown is not None and session.countdown.started_at_s is not None
+        if not is_running or now_s - self._clock_noted_at_s < CLOCK_NOTE_INTERVAL_S:
             return
-        self._clock_noted_s = now_s
+        self._clock_noted_at_s = now_s
         try:
             self.journal.note_clock(session.moment, now_s)
         except JournalError as error:

@@ -166,9 +166,9 @@ class Table(Closeable):
             self._store.listeners.connect(listener, self._store.live)
 
     @property
-    def last_heartbeat_s(self) -> float:
+    def last_heartbeat_at_s(self) -> float:
         """The monotonic time of the last heartbeat of the table's thread."""
-        return self._store.last_heartbeat_s
+        return self._store.last_heartbeat_at_s
 
     @property
     def settings(self) -> TableSettings:
@@ -216,14 +216,14 @@ class Table(Closeable):
             turns.report_unseen_rows(store, wanted_rows)
         if store.listeners.delayed_signals:
             store.listeners.send_delayed_signals()
-        if now_s < store.next_step_s:
+        if now_s < store.next_step_at_s:
             return
         self._board.act_on_last_reading()
         session = store.live.session
         stage_age_s = now_s - store.live.stage_since_s
         # No answer means no. After a restart of the machine, the monotonic time of a request may
         # lie in the future. That also counts as no.
-        may_answer = 0 <= now_s - session.undo_requested_s < UNDO_ANSWER_TIMEOUT_S
+        may_answer = 0 <= now_s - session.undo_requested_at_s < UNDO_ANSWER_TIMEOUT_S
         is_over = session.phase is Phase.OVER
         if session.undo_requester and not may_answer:
             store.accept(Decline(session.undo_requester.other, now_s))

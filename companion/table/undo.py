@@ -114,7 +114,7 @@ def request_undo(session: Session, record: RequestUndo) -> Transition:
     # The clock stands still until the other seat has answered.
     stopped = session.countdown.stop(record.now_s) if session.countdown else None
     requested = replace(
-        session, undo_requester=record.seat, undo_requested_s=record.now_s, countdown=stopped
+        session, undo_requester=record.seat, undo_requested_at_s=record.now_s, countdown=stopped
     )
     return requested, (Signal(Cue.OFFER, BOTH),)
 

@@ -50,7 +50,7 @@ def progress_of(live: TableState) -> Progress:
     """Return how far the table's game has come."""
     session = live.session
     return Progress(
-        number=session.number,
+        number=session.game_number,
         phase=session.phase,
         moment=session.moment,
         turn_numbers={turn.moment: turn.number for turn in session.turns},

@@ -346,7 +346,12 @@ class KilledTable:
         It may show more, by the interval at which it is noted in the journal.
         """
         countdown = before.countdown
-        if not clock or countdown is None or countdown.started_s is None or countdown.due_s is None:
+        if (
+            not clock
+            or countdown is None
+            or countdown.started_at_s is None
+            or countdown.due_s is None
+        ):
             return
         self.report.running += 1
         given_back_s = clock["left_s"] - max(0.0, countdown.due_s - killed_s)

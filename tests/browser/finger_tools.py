@@ -192,7 +192,7 @@ class Finger:
             f"{state.name} has a seat" for state in view.seats.values() if state.name is not None
         }
         if view.phase not in (Phase.LOBBY, Phase.OVER):
-            facts.add(f"game {session_of(self.tour.table).number}")
+            facts.add(f"game {session_of(self.tour.table).game_number}")
         if not any('"force":true' in post for post in self._posts):
             facts.add("the camera is not overruled")
         if self._confirmed_addresses.isdisjoint(post.split(" ")[0] for post in self._posts):

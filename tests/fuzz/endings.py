@@ -16,7 +16,7 @@ from companion.table.table import Table
 def restorable_parts(session: Session) -> tuple[Any, ...]:
     """Return the parts of a session that its journal must restore."""
     return (
-        session.seats, session.number, session.seed, session.state, session.phase,
+        session.seats, session.game_number, session.seed, session.state, session.phase,
         session.tick, session.sealed, session.stage_index, session.turns,
         session.layout, session.outcome, session.score, session.draw_offer,
     )  # fmt: skip

@@ -85,7 +85,7 @@ def _finished_game_files(folder: Path, seed: int) -> list[bytes]:
             play(table, game, 6, seed + number)
             if table.view().phase is not Phase.OVER:
                 table.resign(Seat.NORTH)
-            played = build_game_file(journal.fold(session_of(table).number))
+            played = build_game_file(journal.fold(session_of(table).game_number))
             files.append(msgspec.json.encode(played))
     return files
 

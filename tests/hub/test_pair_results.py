@@ -28,7 +28,7 @@ def evening_scores(tables: list[TableAtHub]) -> list[dict[str, int] | None]:
     """Return the evening's score by name, as each table shows it after the last game."""
     scores: list[dict[str, int] | None] = []
     for table in tables:
-        number = session_of(table.table).number
+        number = session_of(table.table).game_number
         history = History(
             table.journal,
             table.folder / "history",

@@ -104,7 +104,7 @@ def test_a_failed_round_counts_as_alive(tmp_path: Path, caplog: pytest.LogCaptur
     with Journal(tmp_path / "journal.sqlite") as journal:
         store = TableStore(journal, clock, TableSettings(), fail)
         store.start()
-        until("three rounds", lambda: len(rounds) > 2 and store.last_heartbeat_s >= rounds[2])
+        until("three rounds", lambda: len(rounds) > 2 and store.last_heartbeat_at_s >= rounds[2])
         store.close()
     assert "OperationalError" in caplog.text
 

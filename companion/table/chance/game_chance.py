@@ -140,13 +140,13 @@ def chance_view_of(session: Session) -> ChanceView | None:
         else chosen_start_sentence(game, session.options, session.is_seed_chosen)
     )
     if has_chance and fair:
-        view = ChanceView(session.number, fair.commitment, chosen)
+        view = ChanceView(session.game_number, fair.commitment, chosen)
         is_over = session.phase is Phase.OVER
         return reveal_chance(view, fair, fair.seed) if is_over else view
     if has_chance and session.remote:
         both = say("Chance comes from both sealed orders.")
         chosen = joined(" ", filter(None, (chosen, both)))
-    return ChanceView(session.number, chosen=chosen) if chosen or has_chance else None
+    return ChanceView(session.game_number, chosen=chosen) if chosen or has_chance else None
 
 
 def reveal_chance(view: ChanceView, fair: FairChance, seed: int) -> ChanceView:

@@ -22,25 +22,25 @@ class Countdown:
     """Time in seconds for the whole decision, or for the whole game of a chess clock."""
     left_s: float
     """Time left in seconds when the clock was started, or now if it is stopped."""
-    started_s: float | None = None
+    started_at_s: float | None = None
     """Monotonic time at which it was started. None while it is stopped."""
 
     @property
     def due_s(self) -> float | None:
         """The monotonic time at which the clock runs out. None while it is stopped."""
-        return None if self.started_s is None else self.started_s + self.left_s
+        return None if self.started_at_s is None else self.started_at_s + self.left_s
 
     @property
     def has_run_out(self) -> bool:
         """Whether the clock is stopped and has no time left."""
-        return self.started_s is None and self.left_s <= 0
+        return self.started_at_s is None and self.left_s <= 0
 
     def stop(self, now_s: float) -> Countdown:
         """Return this clock, stopped at the monotonic time `now_s`."""
-        if self.started_s is None:
+        if self.started_at_s is None:
             return self
         # Subtract at most the time left, and nothing if the clock was started later than `now_s`.
-        spent_s = min(self.left_s, max(0.0, now_s - self.started_s))
+        spent_s = min(self.left_s, max(0.0, now_s - self.started_at_s))
         return Countdown(self.limit_s, self.left_s - spent_s)
 
     def start(self, now_s: float) -> Countdown:

@@ -48,21 +48,21 @@ def alarms_of(session: Session) -> tuple[Alarm, ...]:
 
 
 def restore_clock(
-    session: Session, noted_s: float | None, now_s: float
+    session: Session, noted_at_s: float | None, now_s: float
 ) -> tuple[Session, Pause | None]:
     """Return the session after a restart, and the record that pauses a clock that was running.
 
-    The pause begins at the last recorded time, `noted_s`. If the clock of the other table was
+    The pause begins at the last recorded time, `noted_at_s`. If the clock of the other table was
     running, there is no such record: this clock starts again at `now_s`. It is only shown, because
     the other table reports how much time the turn has taken.
     """
     countdown = session.countdown
-    if countdown is None or countdown.started_s is None:
+    if countdown is None or countdown.started_at_s is None:
         return session, None
     if any(map(session.is_remote, session.awaited_seats)):
-        return replace(session, countdown=replace(countdown, started_s=now_s)), None
+        return replace(session, countdown=replace(countdown, started_at_s=now_s)), None
     # The recorded time may be older than the last start of the clock.
-    return session, Pause(BY_RESTART, max(noted_s or 0.0, countdown.started_s))
+    return session, Pause(BY_RESTART, max(noted_at_s or 0.0, countdown.started_at_s))
 
 
 def due_time_out(session: Session, now_s: float) -> TimeOut | None:

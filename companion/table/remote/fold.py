@@ -180,7 +180,7 @@ def _hand_in(session: Session, remote: RemoteGame, record: HandIn) -> Transition
         return _with_own_action(sealed_session), signals
     sealed = after.turns[-1].sealed[remote.own_seat]
     # The time that the decision has taken on this table's clock.
-    since_s = session.countdown.started_s if session.countdown else None
+    since_s = session.countdown.started_at_s if session.countdown else None
     spent_s = 0.0 if since_s is None else max(0.0, record.now_s - since_s)
     opened = ActionOpened(session.tick, sealed.action, sealed.salt, spent_s, sealed.at)
     return _with_message(after, opened), signals

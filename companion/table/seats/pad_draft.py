@@ -126,7 +126,7 @@ def _effect_of_held_ready(session: Session, seat: Seat, draft: Draft, press: Pre
     """
     earlier = session.before_turn
     # The press that began this hold has the same time.
-    has_press_ended_turn = session.last_turn.completed_s == press.at_s
+    has_press_ended_turn = session.last_turn.completed_at_s == press.at_s
     if earlier is None or not has_press_ended_turn or seat is not seat_to_take_back(session):
         return PadEffect(draft)
     grammar = session.require_game().pad(earlier.state, seat)

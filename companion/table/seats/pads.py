@@ -78,7 +78,7 @@ def _handle_shared_key(store: TableStore, press: Press) -> None:
     """Act for the seat on turn, or if the key is held, take its press back or pause the clock."""
     session = store.session
     # The press ended the turn before the key counted as held. Holding it undoes that.
-    if press.is_held and session.last_turn.completed_s == press.at_s:
+    if press.is_held and session.last_turn.completed_at_s == press.at_s:
         store.accept(Undo())
     elif press.is_held:
         store.accept(Pause("table", press.at_s))

@@ -279,12 +279,12 @@ def _find_early_order(journal: Journal, session: Session) -> str:
     Return an empty string if there is none. Moments in which only one seat acts do not count.
     """
     sealed: set[str] = set()
-    for entry in journal.entries(session.number):
+    for entry in journal.entries(session.game_number):
         record = entry.record
         if isinstance(record, HandIn):
             sealed.add(record.moment)
         elif isinstance(record, ReceiveMessage) and isinstance(record.message, ActionOpened):
-            moment = f"{session.number}.{record.message.tick}"
+            moment = f"{session.game_number}.{record.message.tick}"
             turn = next((turn for turn in session.turns if turn.moment == moment), None)
             if turn is not None and len(turn.sealed) == len(SEATS) and moment not in sealed:
                 return moment

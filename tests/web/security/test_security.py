@@ -67,7 +67,7 @@ def state_of(rig: WebRig) -> tuple[object, ...]:
     session = session_of(rig.table)
     return (
         session.seats,
-        session.number,
+        session.game_number,
         session.phase,
         session.tick,
         session.sealed,
