@@ -33,14 +33,14 @@ from companion.table.board_check import hand_moves
 from companion.table.chance.fairness import turn_random
 from companion.table.seats.machine_seats import MachineTurn, to_json_values
 
-# The sentence on how a game ended that its owner ended: of this version, and of version 1.0.
+# How a game ended that its owner has ended, as this version and as version 1.0 say it.
 OWNER_ENDED = (say("The owner ended the game."), "The host ended the game.")
 # End of the moment under which the set-up of a game is photographed: `3.0` in game 3.
 _SET_UP_TICK = ".0"
 
 
 class ReplayedTurn(NamedTuple):
-    """A turn of the game file that was played again, from the state before it."""
+    """A turn of the game file that the rules have resolved again."""
 
     number_in_file: int
     """Number of the turn in the file, from 1 on."""
@@ -71,8 +71,7 @@ class Replay:
     def __init__(self, line: GameLine, played: GameFile, photographs: Sequence[str] = ()) -> None:
         self.line = line
         self.trouble = ""
-        """Sentences on what does not match: turns, rules, receipts or chance. Empty if all match.
-        """
+        """Sentences on turns, receipts or chance that do not match. Empty if all match."""
         self.photographs = frozenset(photographs)
         """Moments of the turns that have a photograph."""
         self.game: Game[Any, Any] = game_named(played.game)

@@ -47,6 +47,7 @@ from companion.table.records import SEATS_GAME, AnyRecord, NewGame
 from companion.table.remote.fold import fold_record
 from companion.table.session import Session
 
+# A number of another type is damage.
 _GAMES = (
     "SELECT DISTINCT game FROM entries WHERE game > 0 AND typeof(game) = 'integer' ORDER BY game"
 )
@@ -111,8 +112,8 @@ class Journal(Closeable):
     ) -> None:
         """Write records of one game and sync them.
 
-        Either all of them are stored, or none, if it raises `JournalError` (disk full, read-only).
-        `at` is the Unix time, `now_s` the monotonic time (None if unknown).
+        `at` is the Unix time, `now_s` the monotonic time (None if unknown). If this raises
+        `JournalError`, for example because the disk is full, none of them is stored.
         """
 
         def add(db: sqlite3.Connection) -> None:
@@ -147,14 +148,15 @@ class Journal(Closeable):
     # ---- reading ---------------------------------------------------------------------------------
 
     def entries(self, *games: int) -> list[Entry]:
-        """Return the entries of these games (none given: of all), in the order of their numbers.
+        """Return the entries of these games, in the order of their numbers.
 
-        They end before the first one that is damaged or cannot be read.
+        Without an argument, return those of all games, and those that belong to no game. The list
+        ends before the first entry that is damaged or cannot be read.
         """
         return self.entries_until_damage(*games)[0]
 
     def entries_after(self, number: int, limit: int) -> list[Entry]:
-        """Return up to `limit` entries after the one with this number.
+        """Return the entries after the one with this number, from `limit` rows of the file.
 
         Entries that cannot be read are left out. Links are not checked.
         """
@@ -164,9 +166,9 @@ class Journal(Closeable):
     def entries_until_damage(self, *games: int) -> tuple[list[Entry], int | None]:
         """Return the entries of these games as `entries` does, and the number of the first bad one.
 
-        The bad one is damaged, or cannot be read because a newer version wrote it. The number is
-        None if there is none. Entries that are missing at the end of a game are not noticed here,
-        but by `is_game_intact`.
+        A bad entry is damaged, or cannot be read because a newer version wrote it. The number is
+        None if no entry is bad. If entries are missing at the end of a game, only `is_game_intact`
+        notices.
         """
         condition = f"WHERE game IN ({', '.join('?' * len(games))})" if games else ""
         entries: list[Entry] = []
@@ -202,15 +204,16 @@ class Journal(Closeable):
     def restore(self) -> Session:
         """Return the last state of the table: its seats, and the last game folded from its records.
 
-        The game cannot continue if it is damaged, has a record that cannot be read (such as one of
-        a newer version), or if the rules no longer accept it. `notice` then says so.
+        The game cannot continue if it is damaged, if one of its records cannot be read (such as one
+        of a newer version), or if the rules no longer accept a record. Then only the seats are
+        returned, and `notice` says why.
         """
         session = Session()
         # If all entries of the last game are lost, only its row in `ends` is left.
         last_ended = self.database.query("SELECT MAX(game) FROM ends")[0][0] or 0
         last_game = max([last_ended, *self.games()])
         is_undamaged = self.is_game_intact(last_game)
-        # All seats count, also those that were taken after the damage.
+        # Entries about seats are read in any case, also those from after the damage.
         games = (SEATS_GAME, last_game) if is_undamaged else (SEATS_GAME,)
         entries, unreadable_id = self.entries_until_damage(*games)
         why = ""
@@ -233,9 +236,10 @@ class Journal(Closeable):
         return Session(seats=session.seats)
 
     def fold(self, game: int) -> Session:
-        """Return the session at the end of a game, folded from its records that can be read.
+        """Return the session at the end of a game, folded from its records.
 
-        Raises `JournalError` if there is none, and another `CompanionError` if the rules no longer
+        Records from the first one on that cannot be read are left out. Raises `JournalError` if the
+        game has no record that begins it, and another `CompanionError` if the rules no longer
         accept a record.
         """
         session = Session()

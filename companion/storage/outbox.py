@@ -1,7 +1,8 @@
 """The outbox: what a table tells a hub, one public message for each entry of the journal.
 
-To make the message of an entry, the outbox folds the entries up to it into a session, and publishes
-the public part of that session. An entry whose record cannot be decoded, because it is damaged or
+To make the message of an entry, the outbox folds the entries up to it into a session: it applies
+their records one after the other, which gives the state of the table. The message has the public
+part of that session. An entry whose record cannot be decoded, because it is damaged or
 because a newer version wrote it, has no message.
 
 Messages are never stored: they are made again whenever they are needed. The connection to the hub

@@ -166,8 +166,8 @@ def _set_clock(session: Session, now_s: float) -> Transition:
     """Set the clock of the decision that is due, and call the seats that have to act by a cue.
 
     A lesson has no clock. The first clock of a game, or the first one after its lesson, is paused
-    until somebody starts it. A chess clock keeps running for the same seat, or passes to the other
-    one.
+    until somebody starts it. If the same seat acts again, its chess clock keeps running. Otherwise
+    the clock of the other seat starts.
     """
     game, due, clocks_before = session.require_game(), session.awaited_seats, session.chess_clocks
     is_learning = session.is_guided and lesson_step_index(session) is not None
@@ -211,7 +211,7 @@ def _hand_in(session: Session, record: HandIn) -> Transition:
         # The tick still rises, so that input from pages that show the time-out is out of date.
         return replace(after, tick=session.tick + 1), signals
     game, seat = session.require_game(), record.seat
-    # Refuse what is out of date or not allowed now, then what breaks the rules of the game.
+    # First refuse what is out of date or not possible now, then what breaks the rules of the game.
     if record.moment != session.moment or session.phase is not Phase.ORDERS:
         raise Stale(say("That order belongs to a turn that is over: look at the page again"))
     if session.undo_requester:
@@ -235,7 +235,7 @@ def _hand_in(session: Session, record: HandIn) -> Transition:
     lesson_action = lesson_action_of(session, seat) if session.is_guided else None
     if lesson_action is not None and text != lesson_action:
         raise Illegal(Refusal.LESSON, lesson_reminder(game, session.state, seat, lesson_action))
-    # A later player of this seat may take the order back, but never see it.
+    # The nonce tells who may see the order. A later player of this seat may only take it back.
     nonce = session.nonce_of(seat) or ""
     receipt = receipt_of(session.moment, seat, text, record.salt)
     sealed = SealedAction(text, record.salt, record.at, receipt, nonce)
@@ -243,8 +243,8 @@ def _hand_in(session: Session, record: HandIn) -> Transition:
     signal = Signal(Cue.SEALED, frozenset({seat}))
     if session.awaited_seats:
         return session, (signal,)
-    # The seat's own clock stops at the press. The next one waits until the camera has read the
-    # board.
+    # The clock of this seat stops at the press. That of the next decision starts when the camera
+    # has read the board, because nobody is charged for that time.
     next_clock_s = max(record.now_s, record.read_s)
     revealed, signals = _reveal(session, record.now_s, next_clock_s)
     return revealed, ((signal, *signals) if len(session.sealed) > 1 else signals)
@@ -304,7 +304,7 @@ def _reveal(
         due_s=due_s,
         number=session.due_turn_number,
     )
-    # If the turn is taken back, the seat has as much time left as it had when it acted.
+    # If the turn is undone, the clock has as much time left as when the last action was handed in.
     before = replace(session, countdown=countdown.stop(completed_at_s) if countdown else None)
     after = replace(
         before,
@@ -389,9 +389,9 @@ def _contribute(session: Session, record: Contribute) -> Transition:
 def _time_out(session: Session, record: TimeOut) -> Transition:
     """End the turn with the action that the rules choose for the timed-out seat.
 
-    If they choose none, the turn goes on with an expired clock. With a chess clock the seat loses
-    the game. Only one seat is due, because no game gives a time limit to a decision of both. The
-    alarm itself is not among the cues, because the panel sounds it on time.
+    If the rules choose no action, the turn goes on without time. With a chess clock, the seat loses
+    the game. Only one seat is due, because no game gives a time limit to a turn of both. The alarm
+    is not among the cues, because the panel has sounded it on time (see `deadlines.alarms_of`).
     """
     countdown = session.countdown
     if record.moment != session.moment or session.phase is not Phase.ORDERS or countdown is None:
@@ -410,7 +410,7 @@ def _time_out(session: Session, record: TimeOut) -> Transition:
     sealed = SealedAction(text, "", 0.0, receipt_of(session.moment, seat, text, ""))
     session = replace(session, sealed={seat: sealed})
     after, signals = _reveal(session, record.now_s, record.now_s, is_timed_out=True)
-    # The alarm has already announced the change of turn.
+    # The alarm has already announced that the turn passes.
     return after, tuple(signal for signal in signals if signal.cue is not Cue.TURN_PASSES)
 
 
@@ -468,7 +468,7 @@ def _end_game(session: Session, outcome: Outcome) -> Transition:
 
 
 def _ask_coach(session: Session, record: AskCoach) -> Transition:
-    """Mark the game as coached for this seat, which taking back turns does not change."""
+    """Mark the game as coached for this seat. It stays so even if turns are undone."""
     if not session.is_in_play or session.is_machine_seat(record.seat):
         raise wrong_phase(say("There is nothing to ask the coach now"))
     return replace(session, coached_seats=session.coached_seats | {record.seat}), ()
@@ -480,7 +480,7 @@ def _offer_draw(session: Session, record: OfferDraw) -> Transition:
     if session.is_machine_seat(record.seat.other):
         name = Verbatim(session.seats[record.seat.other].name)
         raise wrong_phase(say("{name} plays on: there is no draw against the machine", name=name))
-    # A counter-offer accepts the offer.
+    # Two offers are an agreement.
     if session.draw_offer is record.seat.other:
         return _end_game(session, Outcome(frozenset(), say("A draw.")))
     return replace(session, draw_offer=record.seat), (Signal(Cue.OFFER, BOTH),)

@@ -13,6 +13,8 @@ The words of this package, which other modules use without explaining them:
   cookie, see `web/security/auth.py`) carries it, so the tokens of earlier players are void.
 - owner: whoever looks after the table and has its key. Records and addresses say `host`.
 - notation: how an action is written in records and receipts, the same in every language.
+- turn of both: a turn in which both seats act at once, without seeing each other's action. In a
+  turn of one seat, only the seat on turn acts.
 - sealed: an action is sealed when it is handed in. It is then in the journal, but nobody sees it
   until all seats that have to act have handed in. Its receipt is a hash that is public at once.
 - stage: a part of a revealed turn. Pages show one at a time, and hands carry it out on the board.
@@ -95,7 +97,10 @@ class Player:
 
 @dataclass(frozen=True)
 class SealedAction:
-    """An action that was handed in. The receipt is public at once, the rest after the reveal."""
+    """An action that was handed in.
+
+    Its receipt is public at once. Everything else is public after the reveal.
+    """
 
     action: str
     """The action in notation."""
@@ -118,7 +123,7 @@ class Turn:
     moment: str
     """The moment for which its actions were handed in."""
     sealed: Mapping[Seat, SealedAction]
-    """The actions by seat. One in a game in which the seats take turns, else two."""
+    """The actions by seat: two in a turn of both, otherwise one."""
     stages: tuple[Stage, ...]
     """The parts of the turn, which hands carry out one after the other."""
     events: tuple[Event, ...]
@@ -158,7 +163,7 @@ class Session:
 
     # ---- the players and their match ----
     seats: Mapping[Seat, Player] = field(default_factory=dict)
-    """The players. A free seat is not in it."""
+    """The players by seat. A free seat is left out."""
     score: Score = (0, 0, 0)
     """The match so far: wins of South, wins of North, ties."""
     coached_seats: frozenset[Seat] = frozenset()
@@ -331,7 +336,7 @@ class Session:
     def is_machine_seat(self, seat: Seat) -> bool:
         """Return whether a program plays this seat.
 
-        Not if people deal the cards themselves, because a program cannot know its cards.
+        False if people deal the cards themselves, because then a program cannot know its cards.
         """
         player = self.seats.get(seat)
         if player is None or player.door != MACHINE:
@@ -357,7 +362,7 @@ class Session:
         return self.phase is Phase.OVER and self.door_of(seat) == REMOTE
 
     def is_played_here(self, seat: Seat) -> bool:
-        """Return whether this seat is played by a person at this table, or is free."""
+        """Return whether a person at this table plays this seat, or could take it."""
         if self.remote is not None and self.is_remote(seat):
             return False
         return not self.is_machine_seat(seat)
@@ -393,8 +398,9 @@ class Session:
     def awaited_seats(self) -> frozenset[Seat]:
         """The seats that still have to hand in an action.
 
-        A seat at another table is left out once its action is sealed there, unless it is the only
-        one that is missing here.
+        A seat at another table is left out once its action is sealed there, although this table
+        does not have the action yet. If no other action is missing, this table waits for that seat
+        nevertheless.
         """
         if self.phase is not Phase.ORDERS or self.game is None:
             return frozenset()
@@ -478,7 +484,7 @@ class Session:
     @property
     def fully_shown_turns(self) -> tuple[Turn, ...]:
         """The turns of which everything may be shown, because their last stage has been."""
-        # The last stage shows the rest of both orders.
+        # Before the last stage, the later orders of both seats are still secret.
         is_last_hidden = self.phase is Phase.STAGES and self.stage_index + 1 < len(self.stages)
         return self.turns[:-1] if is_last_hidden else self.turns
 
@@ -541,7 +547,7 @@ class Session:
     def awaits_other_table(self) -> bool:
         """Whether this table waits for the other one.
 
-        Then it has reported that its board is right, or has asked a question.
+        It does so when it has reported that its board is right, and when it has asked a question.
         """
         return self.remote is not None and (
             self.remote.has_reported_stage or bool(self.remote.open_question)
@@ -576,13 +582,13 @@ class Session:
     def is_replaced_by_lobby(self, before: Session) -> bool:
         """Return whether the lobby replaces the end of this game.
 
-        It does if the owner has ended the game, or if another person has taken a seat since the
-        session `before`. A game at two tables stays, because the other table has yet to learn its
-        end.
+        It does so if the owner has ended the game, or if another person has taken a seat since the
+        session `before`. The end of a game at two tables stays, because the other table may not
+        have learned of it yet.
         """
         if self.remote is not None:
             return False
-        # A nonce stands for a person, so two people who change places stay the same.
+        # A nonce stands for a person, so nothing has changed if two people swap their seats.
         nonces = {player.nonce for player in self.seats.values()}
         has_changed = nonces != {player.nonce for player in before.seats.values()}
         return self.outcome == ABANDONED or (before.phase is Phase.OVER and has_changed)

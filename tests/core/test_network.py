@@ -92,18 +92,12 @@ def test_the_console_shows_codes_only_to_people() -> None:
 # ---- from the phone to the pad and back ----------------------------------------------------------
 
 
-def seal_at_south(rig: WebRig) -> tuple[str, str]:
-    """Seal South's order by phone. Return the moment and the receipt."""
-    moment = rig.start_game()
-    receipt = rig.table.hand_in(Seat.SOUTH, moment, "UUS", SALT)
-    return moment, receipt
-
-
 def test_changing_phone_and_pad_keeps_sealed_orders(rig: WebRig) -> None:
     # Mara seals an order on her phone.
     phone = rig.sit("south", "Mara")
     rig.sit("north")
-    moment, receipt = seal_at_south(rig)
+    moment = rig.start_game()
+    receipt = rig.table.hand_in(Seat.SOUTH, moment, "UUS", SALT)
 
     # She goes on at the pad. Nobody can see the order there, not even on her phone.
     assert phone.post("/api/seat/south/by-pad", json={}).status_code == 200

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from table_tools import TableRig
+from internals import journal_of
+from table_tools import TableRig, open_table_rig
 
 from companion.core.clock import FakeClock
 from companion.core.kit import Seat
@@ -31,15 +32,13 @@ def sent_records(journal: Journal, after: int = 0) -> list[PublicRecord]:
 
 
 @pytest.fixture
-def rig_and_journal(tmp_path: Path) -> Iterator[tuple[TableRig, Journal]]:
-    clock = FakeClock()
-    with Journal(tmp_path / "journal.sqlite") as journal:
-        rig = TableRig(journal, clock)
-        with rig.table:
-            yield rig, journal
+def rig(tmp_path: Path) -> Iterator[TableRig]:
+    with open_table_rig(tmp_path) as opened:
+        yield opened
 
 
 def play_a_turn(rig: TableRig) -> None:
+    """Let Mara and Jonas take the seats, and play the first turn of Outbuffered."""
     rig.table.take_seat(Seat.SOUTH, "Mara")
     rig.table.take_seat(Seat.NORTH, "Jonas")
     rig.begin()
@@ -47,9 +46,9 @@ def play_a_turn(rig: TableRig) -> None:
     rig.finish_stages()
 
 
-def test_every_input_is_sent_once_and_in_order(rig_and_journal: tuple[TableRig, Journal]) -> None:
-    rig, journal = rig_and_journal
+def test_every_input_is_sent_once_and_in_order(rig: TableRig) -> None:
     play_a_turn(rig)
+    journal = journal_of(rig.table)
     sent = sent_records(journal)
     assert [record.entry for record in sent] == [entry.id for entry in journal.entries()]
     kinds_in_game = [record.what for record in sent if record.game]
@@ -61,10 +60,11 @@ def test_every_input_is_sent_once_and_in_order(rig_and_journal: tuple[TableRig, 
     assert all(decode_record(encode_public(record)) == record for record in sent)
 
 
-def test_every_position_gives_the_same_bytes(rig_and_journal: tuple[TableRig, Journal]) -> None:
+def test_every_position_gives_the_same_bytes(rig: TableRig) -> None:
     """A table that has lost its connection anywhere sends the hub what it would have sent."""
-    rig, journal = rig_and_journal
+    # A game of one turn, which the owner ends, and the beginning of a second one.
     play_a_turn(rig)
+    journal = journal_of(rig.table)
     rig.table.abandon()
     rig.begin()
     payloads = [encode_public(record) for record in sent_records(journal)]
@@ -73,11 +73,10 @@ def test_every_position_gives_the_same_bytes(rig_and_journal: tuple[TableRig, Jo
         assert rest == payloads[after:]
 
 
-def test_a_message_waits_until_it_is_sent(rig_and_journal: tuple[TableRig, Journal]) -> None:
+def test_a_message_waits_until_it_is_sent(rig: TableRig) -> None:
     """A message that did not arrive is returned again, so that none is lost."""
-    rig, journal = rig_and_journal
     play_a_turn(rig)
-    outbox = Outbox(journal)
+    outbox = Outbox(journal_of(rig.table))
     outbox.seek(0)
     first = outbox.next()
     assert first is outbox.next()
@@ -88,17 +87,17 @@ def test_a_message_waits_until_it_is_sent(rig_and_journal: tuple[TableRig, Journ
     assert second.entry == first.entry + 1
 
 
-def test_no_record_contains_a_name(rig_and_journal: tuple[TableRig, Journal]) -> None:
-    rig, journal = rig_and_journal
+def test_no_record_contains_a_name(rig: TableRig) -> None:
+    """A hub stores all records and shows them to strangers."""
     play_a_turn(rig)
-    payloads = b"".join(encode_public(record) for record in sent_records(journal))
+    payloads = b"".join(encode_public(record) for record in sent_records(journal_of(rig.table)))
     assert b"Mara" not in payloads
     assert b"Jonas" not in payloads
 
 
-def test_records_begin_with_the_last_game(rig_and_journal: tuple[TableRig, Journal]) -> None:
+def test_records_begin_with_the_last_game(rig: TableRig) -> None:
     """A new hub gets the present game. Before the first game, it gets everything."""
-    rig, journal = rig_and_journal
+    journal = journal_of(rig.table)
     assert Outbox(journal).first_position() == 0
     play_a_turn(rig)
     rig.table.abandon()

@@ -48,10 +48,6 @@ def test_a_refused_write_says_what_to_do(
         assert not journal.database.is_failing
 
 
-def remove_file(path: Path) -> None:
-    path.unlink()
-
-
 def remove_log(path: Path) -> None:
     path.with_name(f"{path.name}-wal").unlink()
 
@@ -61,7 +57,7 @@ def replace_by_copy(path: Path) -> None:
     path.with_name("other").replace(path)
 
 
-@pytest.mark.parametrize("change", [remove_file, remove_log, replace_by_copy])
+@pytest.mark.parametrize("change", [Path.unlink, remove_log, replace_by_copy])
 def test_a_removed_file_takes_no_input(tmp_path: Path, change: Callable[[Path], None]) -> None:
     """SQLite would go on writing to a file that has no name any more, and all would be lost."""
     with open_table_rig(tmp_path) as rig:

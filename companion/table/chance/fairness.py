@@ -39,7 +39,7 @@ class Contribution(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     value: str
-    """Text that is mixed into the seed: 64 hexadecimal digits."""
+    """Text that is mixed into the seed, such as 64 hexadecimal digits."""
     by: str
     """Where the text came from: `order` at two tables, where it is the hash of the salt of the
     seat's sealed action. In older versions it came from the seat's phone or pad.
@@ -54,7 +54,7 @@ class FairChance(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     """
 
     commitment: str
-    """SHA-256 of the secret, as 64 hexadecimal digits. It is public before the game."""
+    """SHA-256 of the secret, as 64 hexadecimal digits. It is public before the game begins."""
     secret: str
     """32 bytes as 64 hexadecimal digits. They stay secret until the game is over."""
     contributions: dict[Seat, Contribution] = {}
