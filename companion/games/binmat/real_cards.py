@@ -11,9 +11,9 @@ the deck of the lane owes the rest to the attacker, who draws them.
 A game is always in one of four phases (`RealCardsState.phase`). The same notation may mean
 different things in different phases:
 
-1. `turn`: somebody plays on the table. `.` says that the turn is done, and `--` that the side has
-   passed. `c` declares a combat and stops the clock. `c3` also names the lane. The next phase is
-   then `combat`.
+1. `turn`: the side on turn plays on the table. `.` says that the turn is done, and `--` that the
+   side has passed. In both cases the next turn begins. `c` declares a combat and stops the clock,
+   and `c3` also names its lane. The next phase is then `combat`.
 2. `combat`: a combat is declared, and the program waits for its cards. They are given as
    `3: 5& 3% >+ / 4^ 2#`: the lane, the attacker stack, a slash, the defender stack. The lane may be
    left out. Each stack begins with its oldest card. `u` after a card says that it lay face up
@@ -231,6 +231,7 @@ def check(state: RealCardsState, action: str) -> None:
 
 
 def _refusal_text(state: RealCardsState, action: str) -> str:
+    # Each sentence says what can be done instead in this phase.
     if state.phase == "over":
         return say("The game is over")
     if is_open_cards(action):
@@ -285,8 +286,8 @@ def _end_turn(state: RealCardsState) -> RealCardsState:
 def _resolve_combat(state: RealCardsState, open_cards: CombatSetup) -> Step[RealCardsState]:
     """Resolve the declared combat, whose cards are now known.
 
-    The seat on turn has declared it, so its TRAPs spring first. The result has one stage, which
-    tells hands what to discard. The turn ends unless the attacker has to draw cards first.
+    The seat on turn has declared it, so its TRAPs spring first. The last stage tells people what to
+    discard. The turn ends unless the attacker has to draw cards first.
     """
     lane = state.lane if open_cards.lane is None else open_cards.lane
     setup = replace(open_cards, initiator=state.seat, lane=lane)

@@ -6,7 +6,8 @@ and a golden game.
 In the notation `d3` draws from lane 3, `p8&3` and `u8&3` play a card face down and face up there,
 `x8&3` discards it, `c3` declares combat, `--` passes, and `a` instead of a lane stands for the
 attacker's own deck or discard pile. `with_cards` puts cards into one lane or into the hands of
-`south` (the defender, who has the first turn) and `north` (the attacker).
+`south` (the defender, who has the first turn) and `north` (the attacker). In pairs such as
+`state.hands` the defender comes first.
 """
 
 from __future__ import annotations

@@ -108,9 +108,11 @@ def test_hidden_cards_change_nothing_that_others_see(
     state = some_position(edition, seed)
     other = with_hidden_cards_shuffled(state, viewer, Random(seed))
     assert all_cards(other) == sorted(DECK)
+    # Everything that this viewer sees is the same in both states.
     assert GAME.view(state, viewer) == GAME.view(other, viewer)
     assert GAME.card_ui(state, viewer) == GAME.card_ui(other, viewer)
     assert GAME.to_act(state) == GAME.to_act(other)
+    # A player also learns nothing from what is legal, and from the refusal of any action.
     if viewer:
         assert GAME.legal_actions(state, viewer) == GAME.legal_actions(other, viewer)
         for action in Random(seed).sample(list(ACTION_PARTS), 200):
@@ -130,15 +132,17 @@ def test_events_tell_nobody_what_stays_hidden(edition: str, seed: int) -> None:
     legal = list(GAME.legal_actions(state, seat))
     for viewer in (None, seat.other):
         other = with_hidden_cards_shuffled(state, viewer, Random(seed))
+        # Pairs of actions that look the same to this viewer in both states: the same draw, and a
+        # face-down play of the card at the same place of the hand in lane 4.
         pairs = [(action, action) for action in legal if action[0] == "d"]
-        place = SEATS.index(seat)
-        hands = zip(state.hands[place], other.hands[place], strict=True)
+        seat_index = SEATS.index(seat)
+        hands = zip(state.hands[seat_index], other.hands[seat_index], strict=True)
         pairs += [(f"p{card}4", f"p{other_card}4") for card, other_card in hands]
         for action, other_action in pairs:
             reasons_against = refusal(state, seat, action), refusal(other, seat, other_action)
             if reasons_against == (None, None):
                 assert bytes_of_step(state, action) == bytes_of_step(other, other_action)
-    # a combat opens the stacks, so these have to be alike
+    # A combat opens the stacks, so both states must have the same stacks.
     other = with_hidden_cards_shuffled(state, None, Random(seed), keep_stacks=True)
     for action in legal:
         if action[0] == "c":
@@ -155,7 +159,8 @@ def bytes_of_step(state: State, action: str) -> bytes:
 
 def test_a_view_shows_own_and_open_cards() -> None:
     state = with_cards(start(), 2, attack="5& @^", defence="4^ 9^", south="8&", north="3& 4&")
-    # what each viewer sees: the stacks of lane 2 (defender, attacker), and the hands (South, North)
+    # What each viewer sees: the stacks of lane 2 (defender, attacker), and the hands (South, North).
+    # `X` is a card of which the viewer sees only the back.
     stacks = {None: ("X X", "X X"), DEFENDER: ("4^ 9^", "X X"), ATTACKER: ("X X", "5& @^")}
     hands = {None: ("X", "X X"), DEFENDER: ("8&", "X X"), ATTACKER: ("X", "3& 4&")}
     for viewer, lane_stacks in stacks.items():
@@ -163,6 +168,7 @@ def test_a_view_shows_own_and_open_cards() -> None:
         lane = view["lanes"][2]
         assert (" ".join(lane["defender"]), " ".join(lane["attacker"])) == lane_stacks
         assert tuple(" ".join(view["hands"][seat]) for seat in SEATS) == hands[viewer]
+    # If the defender stack lies face up, everybody sees its cards.
     view = GAME.view(with_cards(state, 2, defence_open=True), None)
     assert view["lanes"][2]["defender"] == ["4^", "9^"]
 
@@ -186,14 +192,14 @@ ATTACKER_WITH_BOUNCE = attacker_to_move(with_cards(start(), 2, north="?&"))
     ("state", "actions", "expected"),
     [
         (FACE_DOWN_LANE, "-- p8&2", True),
-        # draws, a combat, and a BREAK face up that opens the stack
+        # Draws, a combat, and a BREAK face up that opens the stack.
         (FACE_DOWN_LANE, "d0 d5 c2 u>+2", False),
         (with_cards(FACE_DOWN_LANE, 2, defence_open=True), "u8&2", True),
-        # a BOUNCE reveals the defender's stack, unless it is empty or lies open
+        # A BOUNCE reveals the defender's stack, unless that is empty or lies open.
         (ATTACKER_WITH_BOUNCE, "u?&2", True),
         (with_cards(ATTACKER_WITH_BOUNCE, 2, defence="4^", defence_open=True), "u?&2", True),
         (with_cards(ATTACKER_WITH_BOUNCE, 2, defence="4^"), "u?&2", False),
-        # in the hackmud edition it always starts a combat
+        # In the hackmud edition a BOUNCE face up always starts a combat.
         (attacker_to_move(with_cards(start(edition="hackmud"), 2, north="?&")), "u?&2", False),
     ],
 )
@@ -208,7 +214,7 @@ def test_last_turns_and_lost_hands_are_not_reversible() -> None:
     last_turn = attacker_to_move(start(turns=2))
     assert not is_reversible(last_turn, "--")
     assert not is_reversible(with_cards(last_turn, north="5&"), "p5&0")
-    # in the hackmud edition, a second pass in a row costs the hand
+    # In the hackmud edition a second pass in a row costs the hand, which is then revealed.
     after_a_pass = carry_out(with_cards(start(edition="hackmud"), south="8&"), "--", "d0").state
     assert not is_reversible(after_a_pass, "--")
     assert is_reversible(with_cards(after_a_pass, south=""), "--")
