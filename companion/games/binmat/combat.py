@@ -9,7 +9,7 @@ A combat is the fight of the two stacks of one lane. `Combat` resolves it in the
 4. The numbers of each stack are added, and each WILD lifts the sum to a power of two. The power of
    a stack is the exponent of its sum: 8 has power 3. Any sum that is no power of two has power 0.
 5. If the attacker's power is less than the defender's, the attack is repelled. Otherwise the damage
-   is the difference of the powers plus 1. A BREAK makes it larger.
+   is the difference of the powers plus 1, or the attacker's whole power with a BREAK.
 6. The defender loses as many cards as the damage says, from the top of the stack. If the stack has
    too few, the lane deck owes the rest to the attacker's hand.
 

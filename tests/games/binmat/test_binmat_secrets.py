@@ -159,8 +159,8 @@ def bytes_of_step(state: State, action: str) -> bytes:
 
 def test_a_view_shows_own_and_open_cards() -> None:
     state = with_cards(start(), 2, attack="5& @^", defence="4^ 9^", south="8&", north="3& 4&")
-    # What each viewer sees: the stacks of lane 2 (defender, attacker), and the hands (South, North).
-    # `X` is a card of which the viewer sees only the back.
+    # What each viewer sees: the stacks of lane 2 (defender, attacker), and the hands (South,
+    # North). `X` is a card of which the viewer sees only the back.
     stacks = {None: ("X X", "X X"), DEFENDER: ("4^ 9^", "X X"), ATTACKER: ("X X", "5& @^")}
     hands = {None: ("X", "X X"), DEFENDER: ("8&", "X X"), ATTACKER: ("X", "3& 4&")}
     for viewer, lane_stacks in stacks.items():
