@@ -165,7 +165,7 @@ def open_web_rig(
                 journal,
                 folder / "history",
                 clock,
-                current_game=lambda: table.progress().number,
+                find_current_game=lambda: table.progress().number,
                 paint=game_film,
             ),
             health=health,

@@ -58,7 +58,7 @@ class History:
     A game has a number, and a fingerprint that changes whenever the game does. What is cached of a
     game is stored under both, so that it is never out of date.
 
-    `current_game` returns the number of the game on the table, 0 for none. `folder` is where
+    `find_current_game` returns the number of the game on the table, 0 for none. `folder` is where
     summaries and pictures are cached, None for no cache. `album` has the photographs of the board
     after each turn, None if no photographs are taken. `paint` draws a moving picture of a game,
     None if that is not possible here.
@@ -70,13 +70,13 @@ class History:
         folder: Path | None,
         clock: Clock,
         *,
-        current_game: Callable[[], int] = lambda: 0,
+        find_current_game: Callable[[], int] = lambda: 0,
         album: PhotographAlbum | None = None,
         paint: Painter | None = None,
     ) -> None:
         self._journal = journal
         self._clock = clock
-        self._current_game = current_game
+        self._find_current_game = find_current_game
         self._album = album
         self._paint = paint
         self._summaries = SummaryStore(journal, folder)
@@ -135,7 +135,7 @@ class History:
         if summary.trouble:
             return Ending.BROKEN
         if not summary.is_over:
-            return Ending.ON if number == self._current_game() else Ending.UNFINISHED
+            return Ending.ON if number == self._find_current_game() else Ending.UNFINISHED
         if reason_sentence(summary) in OWNER_ENDED:
             return Ending.ABANDONED
         return Ending.WON if summary.winners else Ending.TIE
@@ -285,7 +285,7 @@ class History:
         and `JournalError` if the game, or only its photographs, cannot be removed.
         """
         self._require_line(number)
-        if number == self._current_game():
+        if number == self._find_current_game():
             raise wrong_phase(
                 say("Game {number} lies on the table: start another one first", number=number)
             )

@@ -41,7 +41,7 @@ def _open_history(settings: Settings, *, read_only: bool = True) -> Iterator[His
 
     with Journal(settings.journal_path, read_only=read_only) as journal:
         last = max(journal.games(), default=0)
-        yield History(journal, None, RealClock(), current_game=lambda: last)
+        yield History(journal, None, RealClock(), find_current_game=lambda: last)
 
 
 @command(

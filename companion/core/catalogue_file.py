@@ -51,7 +51,7 @@ def read_catalogue(path: Path) -> Generator[Message, None, None]:
 def parse_plural_rule(header: Message) -> str:
     """Return the C expression in the header's `Plural-Forms`, which selects a plural form.
 
-    Without one, return the rule of English.
+    If the header has none, return the rule of English.
 
     >>> parse_plural_rule(Message(translations=["Plural-Forms: nplurals=2; plural=(n > 1);"]))
     '(n > 1)'

@@ -407,10 +407,10 @@ PATTERNS = (
 
 
 def sprite(names: Collection[str] | None = None) -> str:
-    """Return one hidden `<svg>` for a page, with the patterns and the named drawings (None: all).
+    """Return one hidden `<svg>` for a page, with the patterns and the named drawings.
 
-    Show a drawing with `<svg viewBox="0 0 100 100"><use href="#robot-s"/></svg>`, and set `color`,
-    `--edge` and `--face`.
+    With None it has all drawings. Show a drawing with `<svg viewBox="0 0 100 100"><use
+    href="#robot-s"/></svg>`, and set `color`, `--edge` and `--face`.
     """
     hidden = 'width="0" height="0" style="position:absolute" aria-hidden="true"'
     symbols_svg = symbols(DRAWINGS if names is None else names)

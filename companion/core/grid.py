@@ -1,4 +1,4 @@
-"""Squares and text maps: the basis of every board. Also parses squares out of notations."""
+"""Squares and text maps, which are the basis of every board, and squares in notations."""
 
 from __future__ import annotations
 

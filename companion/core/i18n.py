@@ -370,6 +370,7 @@ def _fill(pattern: str, parts: Mapping[str, object], language: str = "en") -> st
 
 
 def _with_article(text: str, language: str) -> str:
+    """Return the name of a piece with its article, such as `la roca blanca` (see `ARTICLES`)."""
     usual, other, nouns = translate_pattern(language, ARTICLES).split("|")
     # Every catalogue puts the noun first, followed by its adjectives.
     noun = text.partition(" ")[0].lower()
@@ -382,7 +383,7 @@ def _contract(sentence: str, language: str) -> str:
     for pair in translate_pattern(language, CONTRACTIONS).split(";"):
         long, is_pair, short = pair.partition("=")
         if is_pair:
-            # Only whole words, between spaces
+            # Replace only whole words, which stand between spaces.
             sentence = sentence.replace(f" {long} ", f" {short} ")
     return sentence
 

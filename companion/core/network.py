@@ -125,7 +125,8 @@ def format_code(code: str) -> str:
 def page_urls(web: WebSettings, port: int) -> tuple[str, ...]:
     """Return the URLs of the table screen. The first one is the best for phones.
 
-    With a certificate, the host names of the settings come first, since it is issued for them.
+    With a certificate, the host names of the settings come first, because a certificate is issued
+    for names.
     """
     scheme, default_port = ("https", 443) if web.certificate else ("http", 80)
     own_hosts = list_addresses(web.host)

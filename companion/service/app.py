@@ -218,7 +218,7 @@ class Companion(Closeable):
             self.journal,
             folder,
             self.clock,
-            current_game=lambda: self.table.progress().number,
+            find_current_game=lambda: self.table.progress().number,
             album=self.album,
             paint=game_film,
         )

@@ -1,4 +1,4 @@
-"""The side tables in the journal's file: imported games, removed games, and names to be forgotten.
+"""The side tables in the journal's file: imported games, removed games, and forgotten names.
 
 A game can only be removed as a whole. A single entry of the journal never changes, because every
 change would break the game's chain of links (see `database`). Therefore:
@@ -39,7 +39,7 @@ def _fingerprint(last_id: int, at: object) -> str:
 
 @dataclass(frozen=True)
 class ForgottenName:
-    """A name that is to be forgotten. The name itself is not stored."""
+    """A name that the archive must no longer show. The name itself is not stored."""
 
     salt: bytes
     """Random bytes. With them, nobody can find the name in a prepared list of digests."""

@@ -76,7 +76,7 @@ class Journal(Closeable):
 
     The table uses it as its `RecordJournal`. Any thread may call. `close` may be called twice.
 
-    With `read_only` it reads a journal that may be in use. Otherwise a missing file is created, and
+    With `read_only` a journal is read that may be in use. Otherwise a missing file is created, and
     a damaged one is set aside. Raises `JournalError` if the file cannot be opened, has another
     format, or (without `read_only`) is used by another service.
     """
@@ -225,7 +225,7 @@ class Journal(Closeable):
             try:
                 session, _ = fold_record(session, entry.record)
             except CompanionError as error:
-                # Not the error's message, which may have a sealed order in it.
+                # Do not use the error's message, which may have a sealed order in it.
                 why = f"{error.kind}, entry {entry.id}"
                 break
         if not why:

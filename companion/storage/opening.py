@@ -187,13 +187,17 @@ def _is_marked_writable(path: Path) -> bool:
 def _may_be_ours(db: sqlite3.Connection) -> bool:
     """Return whether another version of this program may have written a file.
 
-    Such a file has entries and a valid format.
+    Such a file has a table of entries, and a format that a version may have.
     """
     has_entries = db.execute(
         "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'entries')"
     ).fetchone()[0]
-    version = read_format_number(db)
-    return bool(has_entries) and version != JOURNAL_FORMAT and 0 < version <= MAX_JOURNAL_FORMAT
+    format_number = read_format_number(db)
+    return (
+        bool(has_entries)
+        and format_number != JOURNAL_FORMAT
+        and 0 < format_number <= MAX_JOURNAL_FORMAT
+    )
 
 
 def _open_database(path: Path) -> sqlite3.Connection:

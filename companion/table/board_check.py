@@ -164,7 +164,7 @@ def with_expected_stacks(
             before is not None and before.get(square) == (lower,) and square not in touched_squares
         )
         is_stack = kit.face(upper).carried or not lay_alone
-        # Not if the upper piece is seen on another square.
+        # The lower piece does not stand for an upper one that is seen on another square.
         if is_stack and seen_counts[upper] < expected_counts[upper]:
             faces[square] = upper
             seen_counts[upper] += 1
@@ -435,9 +435,9 @@ def match_actions(
 ) -> tuple[list[Any], list[Any]]:
     """Return the actions that the reading proves, and those that it may mean.
 
-    Of the latter the reading shows only that a piece is gone. The piece may have left the board, or
-    may lie under a carried piece such as a ball, or out of the camera's sight. Pieces that an
-    action does not move may be hidden in both cases.
+    If the reading shows only that a piece is gone, it proves nothing: the piece may have left the
+    board, or may lie under a carried piece such as a ball, or out of the camera's sight. Pieces
+    that an action does not move may be hidden in any case.
     """
     proven, possible = [], []
     for action, layouts in candidates:

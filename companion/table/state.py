@@ -89,7 +89,7 @@ class TableState:
     session: Session
     """The part that the journal can restore."""
     version: int = 0
-    """Number of changes that a page could show."""
+    """Number that rises with every change that a page could show."""
     stage_since_s: float = 0.0
     """Monotonic time at which the current phase or stage was first shown."""
     headline: TimedHeadline | None = None

@@ -157,7 +157,7 @@ class Table(Closeable):
 
     @property
     def version(self) -> int:
-        """The number of changes that a page could show."""
+        """A number that rises with every change that a page could show."""
         return self._store.live.version
 
     def connect(self, listener: TableListener) -> None:

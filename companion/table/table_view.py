@@ -242,7 +242,7 @@ class TableView:
     """Everything that a page may show to one viewer."""
 
     version: int
-    """Number of changes that a page could show."""
+    """Number that rises with every change that a page could show."""
     viewer: Viewer
     """The seat that looks, or None for a page that everybody may see."""
     phase: Phase

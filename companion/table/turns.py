@@ -91,7 +91,7 @@ def _must_wait_for_camera(live: TableState, press: HandIn) -> bool:
 
 
 def act(store: TableStore, moment: str, action: str, at_s: float) -> None:
-    """Act for the seat on turn, if anybody at the table may do so in this game.
+    """Act for the seat on turn in an open game, in which anybody at the table may do so.
 
     `at_s` is the monotonic time of the press. Raises `Illegal` for an action that is not open,
     `Stale` for another moment, and what `hand_in` raises.

@@ -1,7 +1,7 @@
 """Build what a viewer may know of the table: the only way from a session to a page or a voice.
 
-Everything here is computed for one viewer. Only the player who handed in a sealed action sees it,
-and a revealed one appears stage by stage. Lamps show the same to everybody (see
+Everything here is computed for one viewer. Only the player who handed in a sealed action sees that
+action. Once it is revealed, it appears stage by stage. Lamps show the same to everybody (see
 `listeners.lamps_of`). The words are explained in `companion.table.session`.
 """
 
@@ -367,7 +367,7 @@ def _revealed_sheets(session: Session) -> Mapping[Seat, tuple[UnitOrder, ...]]:
 def _log_lines(session: Session) -> tuple[str, ...]:
     """Return the last sentences about events, oldest first.
 
-    Those of the turn that is being shown are included up to the stage before the current one.
+    While a turn is shown stage by stage, only the events of its earlier stages are included.
     """
     lines = []
     for turn in session.turns:

@@ -45,7 +45,7 @@ class ArchiveRig:
             self.journal,
             self.folder / "history",
             self.clock,
-            current_game=lambda: self.table.progress().number,
+            find_current_game=lambda: self.table.progress().number,
             album=self.album,
         )
 

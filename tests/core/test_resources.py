@@ -26,7 +26,7 @@ def test_memory_is_given_back_twice_a_minute(
         monkeypatch.setattr(
             housekeeping, "trim_memory", lambda: trimmed_phases.append(table.progress().phase)
         )
-        history = History(journal_of(table), None, rig.clock, current_game=lambda: 0)
+        history = History(journal_of(table), None, rig.clock, find_current_game=lambda: 0)
         with housekeeping.Housekeeping(
             table,
             journal_of(table),

@@ -123,7 +123,9 @@ def history(folder: Path, seed: int) -> Iterator[Probe]:
         return "kept", 1
 
     with Journal(folder / "here" / "journal.sqlite") as journal:
-        archive = History(journal, folder / "here" / "history", FakeClock(), current_game=lambda: 0)
+        archive = History(
+            journal, folder / "here" / "history", FakeClock(), find_current_game=lambda: 0
+        )
         cases = st.tuples(
             st.integers(0, 2**16),
             st.sampled_from(["value", "text", "text", "bytes"]),

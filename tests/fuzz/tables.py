@@ -226,7 +226,7 @@ class Twin:
             self.journal,
             folder / name / "history",
             self.clock,
-            current_game=lambda: self.table.progress().number,
+            find_current_game=lambda: self.table.progress().number,
         )
         site = SiteConfig(
             WebSettings(), lambda: ("http://192.0.2.7:8080/",), b"k" * 32, "abcde-fghij"

@@ -33,7 +33,7 @@ def evening_scores(tables: list[TableAtHub]) -> list[dict[str, int] | None]:
             table.journal,
             table.folder / "history",
             table.clock,
-            current_game=lambda number=number: number,
+            find_current_game=lambda number=number: number,
         )
         finale = history.finale(number)
         assert finale

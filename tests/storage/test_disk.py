@@ -158,7 +158,7 @@ def open_housekeeping(
             journal,
             folder / "history",
             clock,
-            current_game=lambda: rig.table.progress().number,
+            find_current_game=lambda: rig.table.progress().number,
             album=album,
             paint=lambda *_: b"picture",
         )

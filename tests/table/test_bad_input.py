@@ -25,7 +25,8 @@ def hand_in_body(moment: str = "1.1", action: object = "DDD", salt: str = "00") 
 
 
 HAND_IN = "/api/seat/north/hand-in"
-# Path, body (none: a GET), headers, status of the answer, and words in it.
+# Requests by name: the path, the body (None for a GET), the headers, then the status of the answer
+# and words in it.
 CASES: dict[str, tuple[str, bytes | None, dict[str, str], int, str]] = {
     "too short": (HAND_IN, hand_in_body(action="UU"), JSON, 400, "exactly three of"),
     "not JSON": (HAND_IN, b"{action:", JSON, 400, ""),

@@ -98,7 +98,7 @@ class SeatLamps:
     """The lasting pattern of one seat's four lamps."""
 
     order_lamps: frozenset[int] = frozenset()
-    """Those of the three order lamps that are on, numbered from 1."""
+    """Numbers, from 1 on, of the order lamps that are lit. A pad has three of them."""
     turn: TurnLamp = TurnLamp.OFF
 
 

@@ -61,8 +61,8 @@ def _fair_chance(store: TableStore) -> FairChance:
 def commit_to_next_game(store: TableStore) -> None:
     """Commit to the next game's chance, if no game is running.
 
-    A commitment stays as long as its secret exists. An error of the disk is ignored here: it is
-    shown when a game is to begin, which needs the commitment.
+    A commitment stays as long as its secret exists. An error of the disk is ignored here. If it
+    lasts, the next game cannot begin without a commitment, and the error is shown then.
     """
     session = store.session
     if session.is_between_games:
@@ -82,9 +82,9 @@ def _commit(store: TableStore) -> None:
 
 
 def uses_chance(game: Game[Any, Any], options: Any) -> bool:
-    """Return whether a game draws from its seed, for people to read.
+    """Return whether people are told that a game draws from its seed.
 
-    A game that does not say counts as one that never draws.
+    They are not told so of a game that does not say whether it draws.
     """
     return (game.drawn(options) or Drawn.NEVER) is not Drawn.NEVER
 
@@ -128,7 +128,7 @@ class ChanceView:
 def chance_view_of(session: Session) -> ChanceView | None:
     """Return the view of the chance of the game on the table. None if nothing is drawn or chosen.
 
-    It does not say that the start of a lesson is chosen, because it always is.
+    The view does not say that the start of a lesson is chosen, because that is so in every lesson.
     """
     game, fair = session.game, session.chance
     if game is None:

@@ -37,7 +37,7 @@ class GuideView:
     """Arrows to the squares that the orders lead to."""
 
 
-# The drawing of each key of North's as it points in a picture with South below.
+# Drawings of North's orders: as North gives them, and as they point in a picture with South below.
 _NORTH_DRAWINGS = {
     "order-up": "order-down",
     "order-down": "order-up",

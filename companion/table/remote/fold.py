@@ -1,7 +1,8 @@
 """Fold a game at two tables: input for this table's seat, and messages from the other table.
 
-It stands before the reducer: the table and its journal call `fold_record` for every record. The
-words (sealed, receipt, stage, tick) are explained in `companion.table.session`.
+This module stands before the reducer: the table and its journal call `fold_record` for every
+record, and only `fold_record` calls the reducer. The words (sealed, receipt, stage, tick) are
+explained in `companion.table.session`.
 
 A table sends only the receipt of its action until it has the receipt of the other one. So no
 program, not even a modified one, learns an action before its own is bound. A stage (or the set-up)
@@ -189,7 +190,7 @@ def _hand_in(session: Session, remote: RemoteGame, record: HandIn) -> Transition
 def _with_own_action(session: Session) -> Session:
     """Return the session with a message of this seat's action, once the other's receipt is here.
 
-    Without it, and while a question is open, the session stays as it is.
+    Without that receipt, and while a question is open, return the session as it is.
     """
     remote = remote_of(session)
     sealed = session.sealed.get(remote.own_seat)
@@ -296,7 +297,10 @@ def _receive(session: Session, remote: RemoteGame, record: ReceiveMessage) -> Tr
 def _receive_action(
     session: Session, remote: RemoteGame, opened: ActionOpened, now_s: float
 ) -> Transition:
-    """Process the action of the other table's seat, which must match its receipt if it has one."""
+    """Process the action of the other table's seat.
+
+    In a turn of both it must match the receipt that has arrived before.
+    """
     game = session.require_game()
     is_turn_of_both = session.phase is Phase.ORDERS and len(game.to_act(session.state)) > 1
     _require_expected(session, opened.tick, Phase.ORDERS, is_turn_of_both=is_turn_of_both)
@@ -314,7 +318,8 @@ def _receive_action(
             return with_remote(session, waiting_action=opened), ()
     session = with_remote(session, sealed_action=None, has_sent_action=False, waiting_action=None)
     if not is_turn_of_both and (countdown := session.countdown):
-        # Use the time measured there: the message's delay costs the player nothing.
+        # Use the time that the other table has measured, so the delay of the message costs the
+        # player nothing.
         left_s = countdown.left_s - min(countdown.left_s, opened.spent_s)
         session = replace(session, countdown=Countdown(countdown.limit_s, left_s), paused_by="")
     return fold_at_one_table(

@@ -158,8 +158,8 @@ class RemoteGame:
     sealed_action: ActionSealed | None = None
     """The receipt of the action that the other table has sealed for this moment."""
     has_sent_action: bool = False
-    """Whether this table has sent its own action for this moment. Then the other's action completes
-    the turn.
+    """Whether this table has sent its own action for this moment. If so, the action of the other
+    table completes the turn.
     """
     waiting_action: ActionOpened | None = None
     """The other table's action, while it waits for this table to send its own."""

@@ -54,7 +54,10 @@ def effect_of_press(session: Session, seat: Seat, draft: Draft, press: Press) ->
 
 
 def _effect_of_back(session: Session, seat: Seat, draft: Draft, press: Press) -> PadEffect:
-    """Take the seat's action back, or remove the last key of the draft (held: all of them)."""
+    """Take the seat's action back, or remove the last key of the draft.
+
+    Holding Back removes all keys of the draft.
+    """
     moment = moment_to_take_back(session, seat)
     if moment and (seat in session.sealed or not draft):
         # Only a press takes an action back. If the key is held, its press may just have removed the
