@@ -91,6 +91,7 @@ def test_only_a_loss_is_worth_a_review() -> None:
 
 
 def test_imported_games_do_not_mark_players_coached() -> None:
+    """A name in a game from elsewhere may belong to somebody else."""
     players = {SOUTH: (SeatedPlayer("Mara"),), NORTH: (SeatedPlayer("Jonas"),)}
     line = GameLine(2, "outbuffered", "", 0, 0, players, (), 5, Ending.WON)
     # In the game before, between the same players, North has asked the coach.
@@ -157,6 +158,7 @@ def test_an_imported_game_does_not_end_the_evening(archive: ArchiveRig) -> None:
 
 @pytest.mark.parametrize("name", GAMES)
 def test_every_game_has_leads_and_an_ending(name: str) -> None:
+    """The finale needs both to say where a game turned, and why it ended."""
     game, rng = GAMES[name], Random(5)
     for seed in (1, 2):
         state = game.setup(game.options(GAME_OPTIONS[name]), Random(seed))

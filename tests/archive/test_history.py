@@ -101,6 +101,7 @@ def test_a_line_has_players_game_time_and_ending(archive: ArchiveRig) -> None:
 
 
 def test_setting_the_clock_does_not_change_lengths(archive: ArchiveRig) -> None:
+    """A machine without a battery for its clock learns the time during a game."""
     archive.clock.set_wall(1_600_000_000.0)
     archive.table.new_game("outbuffered")
     archive.clock.advance(50.0)
@@ -128,6 +129,7 @@ def test_a_running_game_has_no_replay(archive: ArchiveRig) -> None:
 
 
 def test_a_game_is_folded_once(archive: ArchiveRig, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Folding takes long, so the list of all games must not do it for each page."""
     archive.play()
     lines_before = archive.history.lines()
 
@@ -223,6 +225,7 @@ def test_every_game_is_replayed_to_its_end(archive: ArchiveRig, name: str) -> No
 
 @pytest.mark.parametrize("name", GAME_OPTIONS)
 def test_a_review_uses_what_the_seat_knew(archive: ArchiveRig, name: str) -> None:
+    """The coach must not judge an action by cards that its player could not see."""
     play(archive.table, archive.clock, name, turns=4)
     replay = archive.history.replay(1)
     for turn in replay.turns:
@@ -252,6 +255,7 @@ def test_photographs_belong_to_the_end_of_their_turn(archive: ArchiveRig) -> Non
 def test_exported_games_can_be_imported_elsewhere(
     archive: ArchiveRig, tmp_path: Path, name: str
 ) -> None:
+    """A game file has everything that a replay needs, and can be checked anywhere."""
     # Export the first game. A second one has taken its place on the table.
     archive.play(name, turns=3)
     archive.play(turns=0, end="abandon")
@@ -469,6 +473,7 @@ def test_a_score_sheet_has_headers_turns_and_receipts() -> None:
 
 @pytest.mark.parametrize("name", GAME_OPTIONS)
 def test_a_score_sheet_proves_each_order(name: str) -> None:
+    """Anybody can check an order by its moment, its salt and its receipt."""
     played = random_game(name, 3, 3)
     lines = format_score_sheet(played).splitlines()
     for number, turn in enumerate(played.turns, start=1):

@@ -128,6 +128,7 @@ def test_a_full_disk_is_reported_once(rig: TableRig, tmp_path: Path) -> None:
 def test_a_half_written_file_is_no_photograph(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """A power cut or a full disk must not leave a broken picture for the replay."""
     album = PhotographAlbum(tmp_path)
     album.store(1, "1.0", JPEG)
 
@@ -144,6 +145,7 @@ def test_a_half_written_file_is_no_photograph(
 # Paths, parts of a moment, and a moment with a digit that is not ASCII.
 @pytest.mark.parametrize("moment", ["../../journal", "1.0/../../x", "1", "1.x", "", "１.0"])
 def test_no_moment_leads_out_of_the_folder(tmp_path: Path, moment: str) -> None:
+    """A moment comes from the address of a page, which anybody may type."""
     (tmp_path / "secret.jpg").write_bytes(JPEG)
     album = PhotographAlbum(tmp_path / "photographs")
     album.store(1, moment, JPEG)

@@ -18,6 +18,7 @@ from companion.core.i18n import LANGUAGES, LOCALE
 
 @pytest.mark.parametrize("language", sorted(set(LANGUAGES) - {"en"}))
 def test_a_catalogue_is_read_as_by_babel(language: str) -> None:
+    """The program has its own reader. Babel, with which catalogues are made, is the standard."""
     path = LOCALE / f"{language}.po"
     with path.open("rb") as file:
         catalog = read_po(file, locale=language)

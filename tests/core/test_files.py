@@ -96,6 +96,7 @@ def test_special_files_are_refused_at_once(hostile_path: Path) -> None:
 def test_no_reader_opens_a_special_file(
     hostile_path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """Cameras, certificates, settings and commands all refuse it, with one line of text."""
     with pytest.raises(CameraError):
         open_camera(CameraSettings(source=str(hostile_path)), FakeClock())
     with pytest.raises(CameraError):

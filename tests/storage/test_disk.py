@@ -111,6 +111,7 @@ def test_a_full_disk_is_reported_and_stops_games(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_slows_repeated_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise the table would try to end the turn at every heartbeat, and fill the log."""
     attempts = 0
 
     def refuse(*_: object) -> None:
@@ -215,6 +216,7 @@ def test_old_games_are_removed_while_nobody_plays(tmp_path: Path) -> None:
 
 
 def test_games_are_removed_by_reliable_dates(tmp_path: Path) -> None:
+    """A machine that does not know the date must not remove games for their age."""
     day_s = 86_400.0
     has_reliable_date = True
     with open_housekeeping(

@@ -125,6 +125,7 @@ def test_every_change_to_an_input_is_found(path: Path) -> None:
 
 
 def test_a_damaged_game_leaves_the_others_readable(path: Path) -> None:
+    """Damage in one game must cost neither the other games nor the seats."""
     make_journal(path, games=3)
     last_game_ids = entry_ids(path, game=3)
     # North leaves the table. This entry comes after the one that is damaged.
@@ -261,6 +262,7 @@ def test_a_key_of_the_wrong_type_is_ignored(path: Path) -> None:
 
 
 def test_a_locked_file_is_not_damage(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another program, such as a backup, may be using the file."""
     make_journal(path)
     with Journal(path) as journal:
         journal.checkpoint()
@@ -292,6 +294,7 @@ def test_a_full_disk_is_not_damage(path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.parametrize("kind", ["folder", "nothing in it", "no database", "a foreign database"])
 def test_other_content_in_its_place_is_set_aside(path: Path, kind: str) -> None:
+    """It may belong to somebody, so it is kept under another name."""
     if kind == "folder":
         path.mkdir()
         (path / "photo.jpg").write_bytes(b"mine")

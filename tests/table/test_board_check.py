@@ -80,6 +80,7 @@ def test_a_piece_that_stays_may_be_hidden() -> None:
 
 
 def test_hand_moves_follow_stacks() -> None:
+    """A robot that carries a flag is one move of two faces."""
     before = layout(b3="lime flag, purple robot", c4="lime robot")
     after = layout(b2="lime flag, purple robot", c3="lime robot")
     assert set(hand_moves(KIT, before, after)) == {
@@ -125,6 +126,7 @@ def test_wrong_pieces_are_named_with_their_square(
 
 
 def test_unfinished_moves_are_no_problems() -> None:
+    """People move one piece after the other, so the board is often neither old nor new."""
     # Both robots have to go one square ahead.
     after = layout(a2="purple robot", b1="purple flag", c3="lime robot", b4="lime flag")
     lifted = {"b1": "purple flag", "b4": "lime flag"}

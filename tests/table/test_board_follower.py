@@ -66,6 +66,7 @@ def left_s(rig: TableRig, seat: Seat) -> float:
 
 
 def test_moves_of_both_sides_in_one_reading_count(rig: TableRig) -> None:
+    """Hands are often faster than the machine, which waits before it ends its turn."""
     # The machine moves White's scout. Hands have to carry out that move.
     begin(rig)
     rig.table.free_seat(SOUTH)
@@ -111,6 +112,7 @@ def test_a_wrong_move_is_explained_by_its_rule(rig: TableRig) -> None:
 
 
 def test_a_lifted_scout_is_no_problem(rig: TableRig) -> None:
+    """A player who thinks with a piece in the hand must not be called to order."""
     # White is on turn, so its scout may be in its player's hand.
     begin(rig)
     moment = rig.view.moment
@@ -229,6 +231,7 @@ def play(rig: TableRig, *actions: str) -> None:
 
 
 def test_an_early_press_counts_from_its_own_time(rig: TableRig) -> None:
+    """The time that the camera needs to read the board must not be charged to a player."""
     # South presses the clock after 32 of its 600 s, while a hand is still at the board. With the
     # increment of 5 s, 573 s are left.
     begin(rig, increment=5)

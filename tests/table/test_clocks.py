@@ -73,6 +73,7 @@ def test_a_game_begins_with_its_clock_stopped(rig: TableRig) -> None:
 
 
 def test_late_steps_do_not_delay_later_turns(rig: TableRig) -> None:
+    """Each turn begins when the one before it was due, not when the table noticed that."""
     begin(rig)
     began_s = rig.clock.monotonic_s()
     for turn in range(1, 4):
@@ -256,6 +257,7 @@ def test_a_pause_keeps_turn_and_time(rig: TableRig) -> None:
 
 
 def test_table_screen_cannot_act_with_hidden_cards(rig: TableRig) -> None:
+    """Only the phone of a seat knows its cards, and only the owner may undo such a turn."""
     begin(rig, "full")
     with pytest.raises(Illegal, match="cannot be done from the table"):
         act(rig, "d0")
@@ -335,6 +337,7 @@ def test_alarms_are_scheduled_ahead_and_withdrawn(rig: TableRig) -> None:
 
 
 def test_a_turn_is_paused_after_a_power_cut(tmp_path: Path) -> None:
+    """Nobody loses the time during which the table was off."""
     # The power is cut 2.8 s after the second turn has begun.
     with open_table_rig(tmp_path) as rig:
         seat_both(rig)

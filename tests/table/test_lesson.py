@@ -155,6 +155,7 @@ def test_ready_on_a_pad_ends_a_turn(rig: TableRig) -> None:
 @EVERY_GAME
 @pytest.mark.parametrize("seat", SEATS)
 def test_people_may_leave_and_join_a_lesson(rig: TableRig, name: str, seat: Seat) -> None:
+    """The sign has a sentence for everybody, whoever sits at the table."""
     begin(rig, name)
     for _ in range(4):
         rig.table.free_seat(seat)

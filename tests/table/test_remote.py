@@ -129,6 +129,7 @@ def _encode(number: int, **message: object) -> bytes:
 
 
 def test_a_message_that_does_not_fit_is_refused(tmp_path: Path) -> None:
+    """A faulty or dishonest table can neither change the game here nor learn a sealed order."""
     with paired_tables(tmp_path, "outbuffered") as line:
         _set_up_boards(line)
         north, number = line.north, line.north.game.received_count + 1
@@ -192,6 +193,7 @@ def test_a_message_that_does_not_fit_is_refused(tmp_path: Path) -> None:
 
 
 def test_acts_that_split_the_game_are_refused(tmp_path: Path) -> None:
+    """The two tables would then no longer agree on the game."""
     with paired_tables(tmp_path, "outbuffered") as line:
         # Nobody at South's table may act for North, by a page or by the pad at North's seat.
         _set_up_boards(line)

@@ -171,6 +171,7 @@ def test_three_lamps_count_entered_orders(rig: TableRig) -> None:
 
 
 def test_a_refused_confirmation_changes_no_view(rig: TableRig) -> None:
+    """A refusal that changed the view would be drawn and spoken again on every page."""
     rig.begin()
     before = session_of(rig.table).layout or {}
     rig.show_reading(before)

@@ -383,6 +383,7 @@ def test_starting_the_clock_overrules_no_camera(rig: TableRig) -> None:
 def test_an_unexpected_error_is_logged_without_its_words(
     rig: TableRig, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """The words of an error may contain what somebody has entered in secret."""
     rig.begin()
     words = "-".join(("draft", "up"))  # joined, because a traceback shows this source
     with monkeypatch.context() as patch:
@@ -454,6 +455,7 @@ def test_a_replayed_journal_makes_the_same_session(
 
 
 def test_seats_survive_an_unreadable_game(tmp_path: Path) -> None:
+    """The people at the table can begin a new game without sitting down again."""
     with open_table_rig(tmp_path) as rig:
         seat_both(rig)
         rig.begin()
