@@ -1,3 +1,5 @@
-"""Tests of a whole machine under QEMU: `make install` builds it, then it is booted and played on,
+"""Tests of a whole machine under QEMU.
+
+The project is installed on its disk by `make install`. Then the machine is booted and played on,
 and its plug is pulled.
 """

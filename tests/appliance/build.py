@@ -1,10 +1,13 @@
-"""Helpers: build the machine's disk, Debian with the kernel's simulated pins and camera, and the
-project by its own `make install`.
+"""Helpers: build the machine's disk, a Debian on which the project is installed by `make install`.
 
-The disk is built in two layers. Each is cached under a name with a hash of its contents. The base
-has the distribution, kernel and camera module, and takes some minutes. The disk has the project on
-top, and takes less than a minute and a half. Packages come from the archives that apt and pip of
-this computer use, and their settings do not stay in the disk.
+The kernel simulates pins and a camera. The disk is built in two layers, each of which is cached
+under a name with a hash of its contents:
+
+- The base has the distribution, the kernel and the module of the camera. It takes some minutes.
+- The disk has the project on top. It takes less than a minute and a half.
+
+Packages come from the archives that apt and pip of this computer use. The settings for that do not
+stay in the disk.
 """
 
 from __future__ import annotations
@@ -16,24 +19,26 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 GUEST = Path(__file__).resolve().parent / "guest"
-# The module gpio-sim is in the kernels of backports only.
-SUITE, NEWER = "trixie", "trixie-backports"
+SUITE = "trixie"
+# Only the kernels of backports have the module gpio-sim, which simulates pins.
+BACKPORTS = "trixie-backports"
 PACKAGES = (
     "linux-image-amd64", "linux-headers-amd64", "initramfs-tools", "systemd-sysv", "udev", "kmod",
     "dbus", "iproute2", "procps", "python3", "python3-venv", "python3-dev", "python3-pip", "swig",
     "e2fsprogs", "libeatmydata1", "make", "gcc", "polkitd", "ca-certificates", "network-manager",
     "wpasupplicant", "dnsmasq-base", "nftables", "iw", "udhcpc",
 )  # fmt: skip
+# Packages that are removed again once the base is built.
 BUILD_ONLY = ("linux-headers-amd64", "gcc", "python3-dev", "python3-pip", "swig")
-# Raspberry Pi OS has the package python3-lgpio. Debian lacks it, and PyPI has no wheel for Debian's
-# Python.
+# Library of the pins. Raspberry Pi OS has it as the package python3-lgpio. Debian has no such
+# package and PyPI no wheel for Debian's Python, so it is built.
 LGPIO = "lgpio==0.2.2.0"
 # Kernel modules of the initrd.
 MODULES = ("virtio_pci", "virtio_mmio", "virtio_blk", "ext4")
@@ -52,6 +57,7 @@ IDLE_DRIVERS = (
 )
 # Kernel module of the simulated Wi-Fi. It stays, although its folder is one of `IDLE_DRIVERS`.
 RADIO = "mac80211_hwsim"
+# Units that the machine does not need and that would delay its boot.
 IDLE_UNITS = (
     "apt-daily.timer",
     "apt-daily-upgrade.timer",
@@ -64,15 +70,18 @@ IDLE_UNITS = (
 )
 # Only the tests of the hotspot start these units.
 DISABLED_UNITS = ("NetworkManager.service", "wpa_supplicant.service", "nftables.service")
+# Programs of this computer that are needed to build and boot the disk, and Debian's packages that
+# bring them.
 NEEDED = ("qemu-system-x86_64", "mmdebstrap", "mke2fs", "e2fsck", "debugfs")
 NEEDED_PACKAGES = "qemu-system-x86 qemu-utils seabios ipxe-qemu mmdebstrap e2fsprogs"
-# Files of this computer that a chroot needs to reach packages. They are removed afterwards.
+# Files of this computer that are lent to a chroot, so that apt and pip in it reach packages.
 COPIED_SETTINGS = tuple(
     Path("/etc") / name for name in ("resolv.conf", "pip.conf", "ssl/certs/ca-certificates.crt")
 )
 DISK_BYTES = 2 * 1024**3
+# Shell command that installs the project as its README says.
 INSTALL = "cd /usr/src/tabletop-companion && make install"
-# Shell command that removes what was needed only to build the package.
+# Shell command that removes what only the building of the package needed.
 TIDY = (
     "apt-get purge -y -qq debhelper && apt-get autoremove --purge -y -qq"
     " && apt-get clean && rm -rf /root/.cache"
@@ -103,31 +112,40 @@ class Disk:
     kernel: Path
     initrd: Path
     build_s: float
-    """How long the build took in seconds. 0: the disk was in the cache."""
+    """How long the build took in seconds, or 0 if the disk was in the cache."""
 
 
-def cache() -> Path:
-    """Return the folder with finished bases and disks: `APPLIANCE_CACHE`, else the user's cache."""
+def cache_folder() -> Path:
+    """Return the folder with finished bases and disks.
+
+    The environment variable `APPLIANCE_CACHE` names it. Otherwise it is in the user's cache.
+    """
     return Path(
         os.environ.get("APPLIANCE_CACHE") or "~/.cache/tabletop-companion-appliance"
     ).expanduser()
 
 
 def disk() -> Disk:
-    """Return the disk with the working tree as it is now. Raises `CannotBuild`."""
+    """Return the disk with the working tree as it is now. Build it if it is not in the cache.
+
+    Raises `CannotBuild`.
+    """
     if missing := [tool for tool in NEEDED if not shutil.which(tool)]:
         raise CannotBuild(f"{', '.join(missing)} not found: sudo apt install {NEEDED_PACKAGES}")
     if os.geteuid():
-        raise CannotBuild("a disk is built as root, or taken from the cache of an earlier run")
+        raise CannotBuild("a disk can be built only as root")
     began_s = time.monotonic()
-    below = base()
-    folder = cache() / f"disk-{content_mark(below.name, *_sources(), GUEST, Path(__file__))}"
+    base_folder = base()
+    folder = (
+        cache_folder()
+        / f"disk-{content_hash(base_folder.name, *_sources(), GUEST, Path(__file__))}"
+    )
     if not (folder / "disk.img").exists():
         delete_old("disk-", keep=1)
         with finished_folder(folder) as made:
-            _make_disk(below, made)
+            _make_disk(base_folder, made)
     kernel, initrd = (
-        next((below / "boot").glob(f"{kind}-*")) for kind in ("vmlinuz", "initrd.img")
+        next((base_folder / "boot").glob(f"{kind}-*")) for kind in ("vmlinuz", "initrd.img")
     )
     build_s = time.monotonic() - began_s
     # looking into the cache takes less than 5 seconds
@@ -138,10 +156,10 @@ def disk() -> Disk:
 
 
 def base() -> Path:
-    """Return the base, with distribution, kernel and camera module. Raises `CannotBuild`."""
+    """Return the folder of the base. Build it if it is not in the cache. Raises `CannotBuild`."""
     folder = (
-        cache()
-        / f"base-{content_mark(*PACKAGES, LGPIO, SUITE, NEWER, *MODULES, *IDLE_DRIVERS, RADIO)}"
+        cache_folder()
+        / f"base-{content_hash(*PACKAGES, LGPIO, SUITE, BACKPORTS, *MODULES, *IDLE_DRIVERS, RADIO)}"
     )
     if not folder.exists():
         print("Building the machine's base, some minutes …", file=sys.stderr, flush=True)
@@ -149,16 +167,16 @@ def base() -> Path:
         try:
             with finished_folder(folder) as made:
                 _make_base(made)
-        # the archive is out of reach, or mounting is not permitted
+        # as when the archive is out of reach, or mounting is not permitted
         except subprocess.CalledProcessError as error:
-            raise CannotBuild(command_output(error)) from None
+            raise CannotBuild(describe_failure(error)) from None
     return folder
 
 
 def _make_base(root: Path) -> None:
-    archive = mirror()
+    archive = debian_archive()
     options = [
-        f'--aptopt=APT::Default-Release "{NEWER}"',
+        f'--aptopt=APT::Default-Release "{BACKPORTS}"',
         '--aptopt=APT::Install-Recommends "false"',
     ]
     options += [f'--aptopt={key} "{value}"' for key, value in apt_settings()]
@@ -167,15 +185,19 @@ def _make_base(root: Path) -> None:
     ]
     run(
         "mmdebstrap", "--variant=minbase", "--mode=root", f"--include={','.join(PACKAGES)}",
-        *options, SUITE, str(root), *(f"deb {archive} {suite} main" for suite in (SUITE, NEWER)),
+        *options, SUITE, str(root),
+        *(f"deb {archive} {suite} main" for suite in (SUITE, BACKPORTS)),
     )  # fmt: skip
     _finish_base(root, archive)
 
 
-def _finish_base(root: Path, mirror: str) -> None:
-    """Build the camera's module and lgpio, which no package brings, and remove the build tools."""
+def _finish_base(root: Path, archive: str) -> None:
+    """Build the camera's module and lgpio, which no package brings. Then make the base small.
+
+    Remove the build tools and the drivers of `IDLE_DRIVERS`, and make a small initrd.
+    """
     with chroot(root) as inside:
-        _build_camera_module(root, mirror, inside)
+        _build_camera_module(root, archive, inside)
         inside(
             f"PYPI=1 python3 -m pip install -q --break-system-packages --no-binary lgpio {LGPIO}"
         )
@@ -184,22 +206,28 @@ def _finish_base(root: Path, mirror: str) -> None:
             " && apt-get autoremove --purge -y -qq && apt-get clean"
         )
         kernel = next((root / "lib/modules").iterdir())
+        # saved from the folders that are deleted next
         for radio in kernel.rglob(f"{RADIO}.ko*"):
             radio.rename(kernel / "updates" / radio.name)
         for drivers in IDLE_DRIVERS:
             shutil.rmtree(kernel / "kernel/drivers" / drivers, ignore_errors=True)
         shutil.rmtree(kernel / "kernel/sound", ignore_errors=True)
-        conf = root / "etc/initramfs-tools"
-        (conf / "modules").write_text("\n".join(MODULES) + "\n")
-        (conf / "initramfs.conf").write_text("MODULES=list\nCOMPRESS=zstd\nBUSYBOX=auto\n")
+        initrd_settings = root / "etc/initramfs-tools"
+        (initrd_settings / "modules").write_text("\n".join(MODULES) + "\n")
+        (initrd_settings / "initramfs.conf").write_text(
+            "MODULES=list\nCOMPRESS=zstd\nBUSYBOX=auto\n"
+        )
         inside(f"depmod {kernel.name} && update-initramfs -u -k {kernel.name}")
 
 
-def _build_camera_module(root: Path, mirror: str, inside: Chroot) -> None:
-    """Build v4l2loopback from Debian's newest sources. Older ones do not build for this kernel."""
+def _build_camera_module(root: Path, archive: str, inside: Chroot) -> None:
+    """Build v4l2loopback, the module of the simulated camera, from Debian's newest sources.
+
+    Older sources do not build for this kernel.
+    """
     kernel = next((root / "lib/modules").iterdir()).name
     newest = root / "etc/apt/sources.list.d/newest.list"
-    newest.write_text(f"deb {mirror} sid main\n")
+    newest.write_text(f"deb {archive} sid main\n")
     inside(
         "cd /tmp && apt-get update -qq && apt-get download v4l2loopback-dkms/sid"
         " && dpkg-deb -x v4l2*.deb v4l2"
@@ -214,24 +242,26 @@ def _build_camera_module(root: Path, mirror: str, inside: Chroot) -> None:
     inside("apt-get update -qq")
 
 
-def mirror() -> str:
+def debian_archive() -> str:
     """Return the address of the Debian archive that this computer's apt uses.
 
     Raises `CannotBuild`.
     """
-    output = run(
+    addresses = run(
         "apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages"
     ).split()
-    debian = [line for line in output if "debian" in line and "security" not in line]
-    if not debian:
+    archives = [
+        address for address in addresses if "debian" in address and "security" not in address
+    ]
+    if not archives:
         raise CannotBuild(
             "this computer's apt knows no Debian archive: the machine is made of Debian's packages"
         )
-    return debian[0]
+    return archives[0]
 
 
 def apt_settings() -> list[tuple[str, str]]:
-    """Return the settings by which this computer's apt reaches and checks archives."""
+    """Return name and value of the settings by which this computer's apt reaches archives."""
     result = []
     for line in run("apt-config", "dump").splitlines():
         key, _, value = line.partition(" ")
@@ -267,7 +297,7 @@ def _make_disk(base: Path, folder: Path) -> None:
 
 
 def _add_guest(root: Path) -> None:
-    """Add the simulated hardware, the agent, and settings that Raspberry Pi OS brings."""
+    """Add the simulated hardware and the agent. Also add settings that Raspberry Pi OS brings."""
     for script in (*GUEST.glob("*.py"), *GUEST.glob("*.sh")):
         _copy(script, root / "opt/appliance" / script.name)
     for unit in GUEST.glob("*.service"):
@@ -286,7 +316,8 @@ def _add_guest(root: Path) -> None:
     for unit in IDLE_UNITS:
         (root / "etc/systemd/system" / unit).symlink_to("/dev/null")
     for folder in ("etc", "var"):
-        (root / folder / ".updated").touch()  # else the first boot brings caches up to date
+        # newer than `/usr`, so that systemd does not bring its caches up to date at the first boot
+        (root / folder / ".updated").touch()
 
 
 def _copy(source: Path, target: Path) -> None:
@@ -298,7 +329,10 @@ def _copy(source: Path, target: Path) -> None:
 
 
 class Chroot:
-    """Runs scripts in a chroot with this computer's access to archives of packages."""
+    """Runs shell scripts in a chroot, from which apt and pip reach packages.
+
+    `Chroot(root)("make install")` runs one. Get it from `chroot`, which mounts what it needs.
+    """
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -320,25 +354,26 @@ class Chroot:
 
 @contextmanager
 def chroot(root: Path) -> Iterator[Chroot]:
-    """Open a chroot with `/proc` and this computer's access to packages until the end of the block.
+    """Open a chroot until the end of the block. It has `/proc`, and reaches packages.
 
-    Settings that the chroot has itself come back afterwards.
+    For that, the files `COPIED_SETTINGS` of this computer replace those of the chroot, which come
+    back afterwards, and the folders in which pip keeps or looks for packages are mounted.
     """
     copied = [path for path in COPIED_SETTINGS if path.exists()]
-    own = {
+    own_content = {
         path: (root / f".{path}").read_bytes() for path in copied if (root / f".{path}").is_file()
     }
-    wheels = cache() / "pip"
+    wheels = cache_folder() / "pip"
     with contextlib.ExitStack() as stack:
-        for place, target in (
+        for folder, target in (
             (wheels, "var/cache/pip"),
-            *((p, str(p)[1:]) for p in _pip_folders()),
+            *((path, str(path)[1:]) for path in _pip_folders()),
         ):
-            place.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(parents=True, exist_ok=True)
             (root / target).mkdir(parents=True, exist_ok=True)
-            run("mount", "--bind", str(place), str(root / target))
+            run("mount", "--bind", str(folder), str(root / target))
             stack.callback(run, "umount", "--lazy", str(root / target))
-            if place != wheels:
+            if folder != wheels:  # only the cache may be written
                 run("mount", "-o", "remount,bind,ro", str(root / target))
         run("mount", "-t", "proc", "proc", str(root / "proc"))
         stack.callback(run, "umount", "--lazy", str(root / "proc"))
@@ -347,15 +382,19 @@ def chroot(root: Path) -> Iterator[Chroot]:
         yield Chroot(root)
         for path in copied:
             (root / f".{path}").unlink(missing_ok=True)
-            if path in own:
-                (root / f".{path}").write_bytes(own[path])
-    for place in _pip_folders():
+            if path in own_content:
+                (root / f".{path}").write_bytes(own_content[path])
+    # the empty folders on which pip's folders were mounted
+    for folder in _pip_folders():
         with contextlib.suppress(OSError):
-            os.removedirs(root / str(place)[1:])
+            os.removedirs(root / str(folder)[1:])
 
 
 def _pip_folders() -> list[Path]:
-    """Return the folders on this computer in which its pip looks for packages."""
+    """Return the folders in which pip looks for packages by its settings, without the system's.
+
+    Each is cut to its first two parts, such as `/srv/wheels`.
+    """
     output = run(sys.executable, "-m", "pip", "config", "list")
     words = output.replace("'", " ").replace("file://", " ").split()
     folders = [Path(word) for word in words if word.startswith("/") and Path(word).is_dir()]
@@ -372,14 +411,18 @@ def finished_folder(target: Path) -> Iterator[Path]:
         yield unfinished
         unfinished.rename(target)
     finally:
-        # a folder with something mounted in it is left: removing it would remove that, too
+        # A folder in which something is still mounted stays, because deleting it would delete the
+        # mounted files as well.
         if unfinished.exists() and str(unfinished) not in Path("/proc/self/mountinfo").read_text():
             shutil.rmtree(unfinished)
 
 
 def delete_old(prefix: str, keep: int) -> None:
-    """Delete all folders of the cache that begin so, except for the `keep` newest ones."""
-    old = sorted(cache().glob(f"{prefix}*"), key=lambda path: path.stat().st_mtime)
+    """Delete the folders of the cache whose names begin with `prefix`.
+
+    Keep the newest ones, as many as `keep` says.
+    """
+    old = sorted(cache_folder().glob(f"{prefix}*"), key=lambda path: path.stat().st_mtime)
     for folder in old[: len(old) - keep]:
         shutil.rmtree(folder)
 
@@ -388,7 +431,7 @@ def _sources() -> list[Path]:
     return [ROOT / name for name in SOURCES]
 
 
-def content_mark(*parts: str | Path) -> str:
+def content_hash(*parts: str | Path) -> str:
     """Return a hash of strings, and of the names and contents of files and folders."""
     digest = hashlib.sha256()
     for part in parts:
@@ -416,19 +459,19 @@ def run(*command: str, env: dict[str, str] | None = None) -> str:
     return done.stdout
 
 
-def command_output(error: subprocess.CalledProcessError) -> str:
-    """Return the output of a command that failed."""
+def describe_failure(error: subprocess.CalledProcessError) -> str:
+    """Return the beginning of a command that failed, and the end of its output."""
     return f"{' '.join(error.cmd)}: {error.output}"
 
 
-def main(arguments: Sequence[str] = ()) -> None:
+def main() -> None:
     """Build the disk, and print where it is and how long the build took."""
     try:
         result = disk()
     except subprocess.CalledProcessError as error:
-        sys.exit(command_output(error))
+        sys.exit(describe_failure(error))
     print(result.image, f"{result.build_s:.0f} s")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

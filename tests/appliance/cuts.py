@@ -1,7 +1,10 @@
-"""Helpers: check the disk of a machine that has lost its power, without mounting it.
+"""Helpers: check the disk of a machine that has lost its power, without mounting the disk.
 
-The journal is then opened by the program itself. It is compared with the inputs that people at the
-table were told are accepted before the cut.
+1. The file system is checked, and repaired as the next start would.
+2. The service's folder is copied from the disk.
+3. The program itself opens the journal in that copy.
+4. The journal is compared with the inputs that the service had acknowledged before the cut.
+5. The pages are checked for actions that were sealed at the cut.
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ from companion.table.table import Table
 from companion.table.table_view import TableView
 from web.rendering.json_view import view_json
 
+# The service's folder on the disk.
 STATE = "/var/lib/tabletop-companion"
 
 
@@ -34,11 +38,13 @@ class SentInput(NamedTuple):
     """An input that somebody has sent to the service."""
 
     seat: str
-    """The seat, or `table`."""
+    """The seat, or `table` for the table button, which acts for the seat whose turn it is."""
     moment: str
     """The number of the decision, such as `3.2`."""
     action: str
+    """The action in notation."""
     salt: str
+    """The salt of a sealed action, or an empty string."""
 
 
 @dataclass
@@ -53,17 +59,20 @@ class Promises:
 
 @dataclass
 class CutReport:
-    """What is wrong on a disk after a cut. All texts and lists must be empty.
-
-    `inputs` is the number of records in the journal.
-    """
+    """What is wrong on a disk after a cut. All texts and lists are empty if nothing is."""
 
     file_system: str = ""
+    """What is wrong with the file system."""
     journal: str = ""
+    """What is wrong with the journal."""
     lost: list[SentInput] = field(default_factory=list)
+    """Acknowledged inputs that are not in the journal."""
     doubled: list[str] = field(default_factory=list)
+    """Inputs that the journal has more often than they were sent."""
     revealed: list[str] = field(default_factory=list)
-    inputs: int = 0
+    """Seats and moments of sealed actions that the table shows to others."""
+    records: int = 0
+    """Number of records in the journal."""
 
     @property
     def is_whole(self) -> bool:
@@ -85,12 +94,14 @@ def examine(image: Path, folder: Path, promises: Promises, state_dir: str = STAT
         try:
             verdict = db.execute("PRAGMA integrity_check").fetchone()[0]
         except sqlite3.DatabaseError as error:
-            report.journal, report.lost = str(error), list(promises.accepted)
+            # nothing can be read, so everything is lost
+            report.journal = str(error)
+            report.lost = list(promises.accepted)
             return report
     with Journal(path) as journal:
-        entries = [entry.record for entry in journal.entries()]
-        report.inputs = len(entries)
-        hand_ins = [record for record in entries if isinstance(record, HandIn)]
+        records = [entry.record for entry in journal.entries()]
+        report.records = len(records)
+        hand_ins = [record for record in records if isinstance(record, HandIn)]
         report.lost = [
             sent
             for sent in promises.accepted
@@ -104,6 +115,7 @@ def examine(image: Path, folder: Path, promises: Promises, state_dir: str = STAT
 
 
 def _is_same(record: HandIn, sent: SentInput) -> bool:
+    """Return whether a record of the journal stores this input."""
     is_seat = sent.seat in ("table", str(record.seat))
     is_action = (record.moment, record.action) == (sent.moment, sent.action)
     return is_seat and is_action and sent.salt in ("", record.salt)
@@ -113,17 +125,17 @@ def _find_doubled(hand_ins: list[HandIn], promises: Promises) -> list[str]:
     """Return the inputs that are stored more often than they were sent, or that nobody has sent."""
     doubled: list[str] = []
     for sent in promises.sent:
-        times = sum(_is_same(record, sent) for record in hand_ins)
-        if times > promises.sent.count(sent):
-            doubled.append(f"{sent} {times} times")
-    unknown = [
+        stored = sum(_is_same(record, sent) for record in hand_ins)
+        if stored > promises.sent.count(sent):
+            doubled.append(f"{sent} {stored} times")
+    never_sent = [
         record for record in hand_ins if not any(_is_same(record, sent) for sent in promises.sent)
     ]
-    return doubled + [str(record) for record in unknown]
+    return doubled + [str(record) for record in never_sent]
 
 
 def _find_revealed(journal: Journal) -> list[str]:
-    """Return the seats whose sealed action anybody else is shown after the cut, with the moment.
+    """Return the seats whose sealed action is shown to anybody else after the cut, with the moment.
 
     An action is shown if its salt is in the view of the other seat or of a spectator.
     """
@@ -151,23 +163,24 @@ def _plain(view: TableView) -> Any:
 
 
 def _check_file_system(image: Path) -> str:
-    """Replay the file system's own journal as the next start would, then check the file system.
+    """Repair the file system as the next start would, then check it.
 
-    Return what is wrong, or an empty string. Status 1 of the first run is a repair that succeeded.
+    Return what is wrong, or an empty string. The repair replays the journal that ext4 itself keeps.
+    Its status is 0 or, if something was repaired, 1.
     """
-    first = subprocess.run(
+    repair = subprocess.run(
         ["e2fsck", "-p", str(image)], capture_output=True, text=True, check=False
     )
-    second = subprocess.run(
+    check = subprocess.run(
         ["e2fsck", "-fn", str(image)], capture_output=True, text=True, check=False
     )
-    if first.returncode <= 1 and second.returncode == 0:
+    if repair.returncode <= 1 and check.returncode == 0:
         return ""
-    return f"{first.returncode} {first.stdout} {second.returncode} {second.stdout}"
+    return f"{repair.returncode} {repair.stdout} {check.returncode} {check.stdout}"
 
 
 def _copy_state(image: Path, folder: Path, state_dir: str) -> Path:
-    """Copy the service's state from the image to a folder, and return that."""
+    """Copy the service's folder from the image into another folder, and return the copy."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     subprocess.run(

@@ -1,6 +1,7 @@
-"""Helpers: two phones play at the machine's table, with sealed orders or on a clock, until a cut.
+"""Helpers: two phones play at the machine's table until its plug is pulled.
 
-They note each input that the service has accepted. It has promised to keep these.
+They play games with sealed orders, or on a clock. They note each input that the service has
+accepted, because the service has promised to keep these.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from appliance.cuts import Promises, SentInput
 from appliance.machine import until
 
 SEATS = ("south", "north")
-# Timeout for the first answer on an emulated machine.
-PROMISE_S = 60.0
+# Timeout for the first accepted input. An emulated machine is slow.
+FIRST_INPUT_TIMEOUT_S = 60.0
 
 
 class Refusal(Exception):
@@ -34,12 +35,15 @@ class Browser:
         cookies = urllib.request.HTTPCookieProcessor(self.jar)
         self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), cookies)
 
-    def move(self, url: str) -> None:
-        """Follow the machine to another forwarded port. Cookies stay."""
+    def move_to(self, url: str) -> None:
+        """Send further requests to another address, as after a restart. Cookies stay."""
         self._url = url
 
     def ask(self, path: str, body: dict[str, Any] | None = None, **headers: str) -> dict[str, Any]:
-        """Send a GET, or a POST of a body. Raises `Refusal`, and `OSError` if nobody answers."""
+        """Send a GET request, or with a body a POST request. Return the answer.
+
+        Raises `Refusal`, and `OSError` if nobody answers.
+        """
         data = None if body is None else json.dumps(body).encode()
         headers = {"Content-Type": "application/json", "Origin": self._url} | headers
         try:
@@ -67,10 +71,10 @@ class Evening:
         for seat, phone in self.phones.items():
             phone.ask(f"/api/seat/{seat}/take", {"name": seat.title()}, **self._host)
 
-    def move(self, url: str) -> None:
+    def move_to(self, url: str) -> None:
         """Go on with the same machine after a restart, at the address of its new port."""
         for phone in self.phones.values():
-            phone.move(url)
+            phone.move_to(url)
 
     def begin(self, has_clock: bool) -> None:
         """Begin a game with a clock, or one with sealed orders, instead of the current one."""
@@ -82,6 +86,7 @@ class Evening:
             until("the first turn", self._has_begun, 30, 0.1)
 
     def _has_begun(self) -> bool:
+        """Do what starts the clock. Return whether the clock runs."""
         now = self.view()
         if now["phase"] == "setup":
             self._confirm(now)
@@ -94,21 +99,22 @@ class Evening:
         return self.phones["south"].ask("/api/view")
 
     def play(self, seconds: float) -> None:
-        """Play for so long after the next accepted input, as fast as the machine answers.
+        """Play as fast as the machine answers, for some time after the first accepted input.
 
-        Raises `Refusal` if no input is accepted.
+        Raises `Refusal` if no input is accepted in time.
         """
-        count, refused = len(self.promises.accepted), Refusal("nobody has handed anything in")
-        end_s, is_promised = time.monotonic() + PROMISE_S, False
+        count_before = len(self.promises.accepted)
+        refusal = Refusal("nobody has handed anything in")
+        end_s, is_accepted = time.monotonic() + FIRST_INPUT_TIMEOUT_S, False
         while time.monotonic() < end_s:
             try:
                 self.step()
             except Refusal as error:  # the clock ran out first, or the camera disagrees
-                refused = error
-            if not is_promised and len(self.promises.accepted) > count:
-                end_s, is_promised = time.monotonic() + seconds, True
-        if not is_promised:
-            raise refused
+                refusal = error
+            if not is_accepted and len(self.promises.accepted) > count_before:
+                end_s, is_accepted = time.monotonic() + seconds, True
+        if not is_accepted:
+            raise refusal
 
     def step(self) -> None:
         """Do one thing that a person at the table may do next."""
@@ -129,7 +135,7 @@ class Evening:
         self._post("south", "/api/seat/south/confirm", body)
 
     def _seal(self, now: dict[str, Any]) -> None:
-        """Hand in an action for one side. Sometimes take it back while the other one waits."""
+        """Hand in an action for one seat. Sometimes take it back before the other seat hands in."""
         waiting = [seat for seat in SEATS if not now["sealed"][seat]]
         seat, moment = self.rng.choice(waiting or SEATS), now["moment"]
         salt = f"{self.rng.getrandbits(128):032x}"

@@ -22,19 +22,19 @@ from ports import free_port
 
 from appliance.build import Disk
 
-# Without AVX: when it is emulated, its masked loads touch what they mask out, and numpy's
-# `minimum` faults.
+# Without AVX: QEMU's emulation of its masked loads also reads the masked memory, so that numpy's
+# `minimum` is killed by a page fault.
 ACCELERATOR = ("-accel", "tcg,thread=multi,tb-size=512", "-cpu", "max,avx=off,avx2=off")
 MEMORY_MB = 1024
 PAGES_PORT = 8080
 # Timeout for booting. It is generous, because two shared cores emulate two others.
 BOOT_S = 240.0
-# Pin numbers of each pad's keys.
+# Pin numbers of the keys of each pad.
 SOUTH = {"up": 5, "down": 6, "left": 13, "right": 19, "a": 26, "b": 11, "back": 9, "ready": 10}
 NORTH = {"up": 12, "down": 16, "left": 20, "right": 21, "a": 7, "b": 8, "back": 25, "ready": 24}
 PADS = {"south": SOUTH, "north": NORTH}
-# Pin numbers of each pad's lamps: orders 1 to 3, then whose turn it is. North's last three are
-# wired to 3V3, so that 1 means dark.
+# Pin numbers of the lamps of each pad: orders 1 to 3, then whose turn it is. North's last three
+# lamps are wired to 3V3, so that the level 1 of their pins means dark.
 LAMPS = {"south": (17, 27, 22, 4), "north": (23, 15, 14, 2)}
 INVERTED = frozenset({15, 14, 2})
 TABLE_BUTTON = 3
@@ -42,7 +42,7 @@ T = TypeVar("T")
 
 
 class MachineError(Exception):
-    """The machine did not do what was requested. Most messages end with its console."""
+    """The machine did not do what was requested. Most messages end with lines of its console."""
 
 
 def until(
@@ -50,7 +50,8 @@ def until(
 ) -> T:
     """Wait until `condition` returns something true, and return that.
 
-    Raises `MachineError` after `timeout_s`. `what` names the awaited thing in its message.
+    Ask for it again after each pause of `pause_s`. Raises `MachineError` after `timeout_s`, with
+    `what` as the name of the awaited thing.
     """
     end_s = time.monotonic() + timeout_s
     while True:
@@ -63,10 +64,11 @@ def until(
 
 
 class Machine:
-    """Context manager of one QEMU with a disk of its own. `close` may be called twice.
+    """A running QEMU: a context manager whose `close` may be called twice.
 
-    `image` is the disk that it writes to, `disk` has its kernel. `folder` gets its console and
-    sockets. `stick` is the image of a second disk.
+    The machine is booted with the kernel of `disk`, but writes to `image`. `folder` gets its
+    console and sockets. Without `network`, it has no network card. `stick` is the image of a second
+    disk.
     """
 
     def __init__(
@@ -148,6 +150,8 @@ class Machine:
             )
 
     def _connect(self, name: str, timeout_s: float) -> socket.socket:
+        """Connect to a socket of QEMU's as soon as QEMU has made it."""
+
         def attempt() -> socket.socket | None:
             self.require_running()
             line = socket.socket(socket.AF_UNIX)
@@ -181,7 +185,8 @@ class Machine:
                 answer = json.loads(self._agent_file.readline() or "null")
                 if answer is None:
                     raise MachineError(f"{function}: the machine is off")
-                if answer["id"] == self._requests:  # not a late answer to an older request
+                # an older request that timed out may be answered only now
+                if answer["id"] == self._requests:
                     break
         except OSError as error:
             raise MachineError(
@@ -192,8 +197,9 @@ class Machine:
         return answer["answer"]
 
     def run(self, *command: str, check: bool = True, timeout_s: float = 60.0) -> str:
-        """Run a command inside and return its output. Raises `MachineError` if it fails and `check`
-        is set.
+        """Run a command inside, and return its output.
+
+        Raises `MachineError` if `check` is set and the command fails.
         """
         done = self.ask("run", list(command), timeout_s, timeout_s=timeout_s + 30)
         if check and done["status"]:
@@ -202,7 +208,7 @@ class Machine:
             )
         return str(done["out"])
 
-    def property(self, name: str, unit: str = "companion.service") -> str:
+    def unit_property(self, name: str, unit: str = "companion.service") -> str:
         """Return a property of a systemd unit."""
         return self.run("systemctl", "show", "-P", name, unit).strip()
 
@@ -211,9 +217,9 @@ class Machine:
         self.ask("press", [PADS[seat][key] for key in keys])
 
     def lamp_levels(self, times: int = 80) -> dict[int, float]:
-        """Return the share of time that each lamp is lit, by its pin.
+        """Return the share of time that each lamp is lit, from 0 to 1, by its pin.
 
-        80 samples take more than half a second, which is longer than a blink.
+        80 samples take more than half a second, which is longer than a lamp takes to blink once.
         """
         pins = [pin for side in LAMPS.values() for pin in side]
         samples = self.ask("lamps", pins, times=times, pause_s=0.007)
@@ -224,7 +230,10 @@ class Machine:
         }
 
     def show(self, width: int, height: int, luma: bytes) -> None:
-        """Show this picture to the camera from now on."""
+        """Show a picture to the camera from now on.
+
+        `luma` has one byte of brightness for each pixel, row by row.
+        """
         self._frames.settimeout(60)
         self._frames.sendall(struct.pack("<II", width, height) + luma)
 
@@ -253,7 +262,7 @@ class Machine:
                 raise MachineError(f"{command}: {answer['error']['desc']}")
 
     def pull_the_plug(self) -> None:
-        """Kill QEMU. What the guest has not flushed is lost with its memory."""
+        """Kill QEMU. What the guest has not written to its disk is lost, as by a power cut."""
         self._process.send_signal(signal.SIGKILL)
         self._process.wait(30)
         self.close()
@@ -268,7 +277,8 @@ class Machine:
             self._process.kill()
             self._process.wait(30)
         for name in ("_monitor_file", "_agent_file", "_monitor", "_agent", "_frames"):
-            with contextlib.suppress(OSError, AttributeError):  # they may not exist yet
+            # those that are not open yet have no attribute
+            with contextlib.suppress(OSError, AttributeError):
                 getattr(self, name).close()
 
     def __enter__(self) -> Self:

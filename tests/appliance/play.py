@@ -1,6 +1,7 @@
 """Helpers: people who play at the machine by its pins, and hands on a board that its camera sees.
 
-They apply the rules of the game themselves, and compare the resulting position with the table's.
+The people keep a position of their own by the rules of the game. At each stage they compare the
+layout that it leads to with the layout that the table expects.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from companion.games.outbuffered import Outbuffered
 from companion.printing.printed_kit import printed_table
 from companion.table.chance.fairness import turn_random
 
-# The key of a pad for each order.
+# The key of a pad for each order of Outbuffered, by the order's letter in the notation.
 KEYS = {"U": "up", "D": "down", "L": "left", "R": "right", "S": "a", "I": "b"}
 TIMEOUT_S = 120.0
 PAGES = "http://127.0.0.1:8080"
@@ -57,9 +58,10 @@ def host_key(machine: Machine) -> str:
 
 
 class PadMatch:
-    """A game of Outbuffered at two pads and a board that the camera sees. `turn` plays one turn.
+    """A game of Outbuffered at two pads and a board that the camera sees.
 
-    `misread` is the number of stages at which the table expected another layout than the rules.
+    `begin` begins it, and `play_turn` plays one turn. `misread` counts the stages at which the
+    table expected another layout than the rules say.
     """
 
     def __init__(self, machine: Machine, rng: Random) -> None:
@@ -88,7 +90,10 @@ class PadMatch:
         return self._state.outcome is not None
 
     def hand_in(self, seat: str) -> str:
-        """Hand in three orders by a side's pad, and require that its lamps count them."""
+        """Hand in three random orders by a seat's pad. Return them as an action in notation.
+
+        Raises `MachineError` if the table does not count three orders.
+        """
         action = "".join(self._rng.choices("UDLRIS", weights=(4, 3, 2, 2, 1, 2), k=3))
         before = self.presses
         for letter in action:
@@ -99,17 +104,18 @@ class PadMatch:
         self._press(seat, "ready")
         return action
 
-    def turn(self) -> None:
-        """Play a turn: both seats hand in, and hands follow all stages."""
+    def play_turn(self) -> None:
+        """Play a turn: both seats hand in orders, and hands follow all stages."""
         moment = view(self._machine)["moment"]
         south = self.hand_in("south")
         self.until("the sealed order", lambda now: now["sealed"]["south"])
         self.finish_turn(moment, south, self.hand_in("north"))
 
     def finish_turn(self, moment: str, south: str, north: str) -> None:
-        """Follow the stages of a turn that both seats have handed in.
+        """Follow the stages of a turn for which both seats have handed in their actions.
 
-        Compare the expected layout of each stage with that of the rules.
+        At each stage, compare the layout that the table expects with that of the rules, and then
+        lay the pieces as the rules say.
         """
         actions = {Seat.SOUTH: self._game.parse(south), Seat.NORTH: self._game.parse(north)}
         step = self._game.apply(
@@ -132,7 +138,7 @@ class PadMatch:
 
     @staticmethod
     def _is_at(now: dict[str, Any], moment: str, number: int) -> bool:
-        """Return whether the table has come to a stage of this turn, or farther."""
+        """Return whether the table has reached a stage of this turn, or has passed it."""
         return (
             now["moment"] != moment
             or now["phase"] == "over"
@@ -144,9 +150,9 @@ class PadMatch:
         self.presses += len(keys)
 
     def until(self, what: str, is_reached: Any) -> dict[str, Any]:
-        """Wait until `is_reached` is true of the public view, and return the view.
+        """Wait until `is_reached` is true of the public view, and return that view.
 
-        Raises `MachineError` with what the table says.
+        Raises `MachineError` with what the table says instead.
         """
         last_view: dict[str, Any] = {}
 

@@ -1,6 +1,7 @@
 """Test the real Picamera2 by the camera contract, which `make test` runs on the fake.
 
-The tests run inside a machine under QEMU. Here their results are read from its console.
+The tests of the contract run inside a machine under QEMU. Here their results are read from its
+console.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ def machine_output(
     except build.CannotBuild as reason:
         pytest.skip(f"the machine cannot be built: {reason}")
     except subprocess.CalledProcessError as error:
-        pytest.fail(build.command_output(error), pytrace=False)
+        pytest.fail(build.describe_failure(error), pytrace=False)
     began_s = time.monotonic()
     machine_output = cameras.run_contract(disk, tmp_path_factory.mktemp("cameras"), 900)
     figures.append(f"machine with cameras: {time.monotonic() - began_s:.0f} s")
@@ -39,4 +40,5 @@ def test_real_picamera2_keeps_the_camera_contract(machine_output: str, figures: 
     passed = re.findall(r"::(\S+)\[real[^\]]*\] PASSED", machine_output)
     figures.append(f"camera contract on real Picamera2: {len(passed)} tests")
     assert "contract: status 0" in machine_output, machine_output[-6000:]
+    # a contract of fewer tests was not collected whole
     assert len(passed) >= 12, machine_output[-6000:]

@@ -13,20 +13,21 @@ from urllib.parse import urlencode
 
 import pytest
 
-from appliance.house import SharedMachine
 from appliance.machine import Machine, MachineError, until
 from companion.maintenance.own_wifi import NO_ADDRESS_TIMEOUT_S
 
 pytestmark = [pytest.mark.appliance, pytest.mark.timeout(1200)]
+# Name of the machine's own Wi-Fi in the first test.
 NAME = "Table three"
 # The pages' addresses in the machine's own Wi-Fi.
 ADDRESSES = ("http://10.42.0.1:8080/", "http://table.lan:8080/")
-COMPANION = "companion"
 PROFILE = "/etc/NetworkManager/system-connections/tabletop-companion-hotspot.nmconnection"
 # Timeout for what a phone waits for over the air.
 WIFI_TIMEOUT_S = 180.0
-# The Wi-Fi of the home. No log may have the common word of the right and the wrong password.
-HOME, PASSWORD = "Home sweet home", "right horse"
+# Name and password of the Wi-Fi of the home. The tests also try the password "wrong horse". No log
+# may contain "horse", which is in both.
+HOME = "Home sweet home"
+PASSWORD = "right horse"
 WIFI_PAGE = "http://10.42.0.1:8080/wifi"
 
 
@@ -36,23 +37,23 @@ def phone(machine: Machine, *arguments: str) -> str:
 
 
 @pytest.fixture
-def machine(house: SharedMachine, short: bool) -> Iterator[Machine]:
-    """A machine with NetworkManager and a radio. A phone and a home's router have one each, too."""
+def machine(shared_machine: Machine, short: bool) -> Iterator[Machine]:
+    """The machine with NetworkManager and a radio. A phone and a home's router have radios, too."""
     if short:
         pytest.skip("part of the long form")
-    machine = house.machine
+    machine = shared_machine
     if "mac80211_hwsim" not in machine.run("modprobe", "-n", "-v", "mac80211_hwsim", check=False):
         pytest.skip("this kernel has no simulated radios")
     phone(machine, "on")
     phone(machine, "home", HOME, PASSWORD)
     machine.run("systemctl", "start", "NetworkManager", timeout_s=120)
     yield machine
-    machine.run(COMPANION, "hotspot", "off", check=False, timeout_s=120)
+    machine.run("companion", "hotspot", "off", check=False, timeout_s=120)
     machine.run("systemctl", "stop", "NetworkManager", "wpa_supplicant", timeout_s=120)
     phone(machine, "off")
 
 
-def wait_for_pages(machine: Machine) -> float:
+def wait_for_air_pages(machine: Machine) -> float:
     """Wait until the phone gets a page by address and by name. Return the seconds that it took."""
     began_s = time.monotonic()
 
@@ -67,23 +68,30 @@ def wait_for_pages(machine: Machine) -> float:
 
 
 def test_a_phone_finds_restarted_pages_again(machine: Machine, figures: list[str]) -> None:
-    output = machine.run(COMPANION, "hotspot", "on", "--name", NAME, timeout_s=150)
+    """Let a phone join the machine's own Wi-Fi, then restart everything that serves its pages."""
+    output = machine.run("companion", "hotspot", "on", "--name", NAME, timeout_s=150)
     assert f"The hotspot {NAME} is on" in output
+
+    # the phone joins with the password that the machine has made
     password = re.search(r"^psk=(\S+)$", machine.run("cat", PROFILE), re.MULTILINE)
     assert password
     phone(machine, "join", NAME, password[1])
-    lines = [f"hotspot: page over the air {wait_for_pages(machine):.0f} s after joining"]
+    lines = [f"hotspot: page over the air {wait_for_air_pages(machine):.0f} s after joining"]
     assert "10.42.0." in machine.run("ip", "netns", "exec", "phone", "ip", "-4", "address")
-    pid = machine.property("MainPID")
+
+    # the network's services are restarted, then the table's service is killed
+    pid = machine.unit_property("MainPID")
     for unit in ("NetworkManager", "wpa_supplicant"):
         machine.run("systemctl", "restart", unit, timeout_s=120)
-        lines.append(f"{wait_for_pages(machine):.0f} s after {unit} was restarted")
-    assert machine.property("MainPID") == pid, "the service was restarted with the Wi-Fi"
+        lines.append(f"{wait_for_air_pages(machine):.0f} s after {unit} was restarted")
+    assert machine.unit_property("MainPID") == pid, "the service was restarted with the Wi-Fi"
     machine.run("kill", "-KILL", pid)
-    lines.append(f"{wait_for_pages(machine):.0f} s after the service was killed")
+    lines.append(f"{wait_for_air_pages(machine):.0f} s after the service was killed")
     figures.append(", ".join(lines))
+
+    # the Wi-Fi is switched off: the phone gets no page any more
     assert (
-        machine.run(COMPANION, "hotspot", "off", timeout_s=120)
+        machine.run("companion", "hotspot", "off", timeout_s=120)
         == "The hotspot is off; its password is forgotten.\n"
     )
     with pytest.raises(MachineError):
@@ -103,6 +111,8 @@ def test_a_phone_brings_the_machine_into_a_wifi(machine: Machine, figures: list[
             2,
         )
         lines = [f"own Wi-Fi open after {time.monotonic() - began_s:.0f} s without a network"]
+
+        # the phone joins that Wi-Fi by its default name, and gives a wrong password of the home's
         phone(machine, "join", "Tabletop table", "tabletop")
         wait_for_words(machine, WIFI_PAGE, "Give the table your Wi-Fi")
         assert "This is the owner’s key." in phone(machine, "fetch", WIFI_PAGE)
@@ -111,6 +121,8 @@ def test_a_phone_brings_the_machine_into_a_wifi(machine: Machine, figures: list[
         began_s = time.monotonic()
         wait_for_words(machine, WIFI_PAGE, f"The password of the Wi-Fi {HOME} is wrong.")
         lines.append(f"page again {time.monotonic() - began_s:.0f} s after a wrong password")
+
+        # with the right password the machine joins the home's Wi-Fi, where the phone finds it
         phone(machine, "fetch", WIFI_PAGE, urlencode(form | {"password": PASSWORD}))
         began_s = time.monotonic()
         until("the home's Wi-Fi", lambda: "192.168.77." in addresses(machine), WIFI_TIMEOUT_S, 2)

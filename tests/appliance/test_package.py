@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from appliance import build, package
-from appliance.package import IsolatedRoot
+from appliance import build, debian_roots
+from appliance.debian_roots import IsolatedRoot
 from companion import DEBIAN_HOME, __version__
 from companion.maintenance.settings.template import settings_text
 
@@ -23,31 +23,33 @@ sys.path.append(str(build.ROOT / "tests/maintenance"))
 from test_backup import fill_installation
 
 STATE, CONFIG = "/var/lib/tabletop-companion", "/etc/tabletop-companion"
+# Version of the newer package that the tests upgrade to.
 NEWER = "99.0"
 # Bytes 18 and 19 of an ELF file (`e_machine`), by the processor that it is for.
 ELF_MACHINES = {"aarch64": b"\xb7\x00", "x86_64": b"\x3e\x00"}
-# Debian's name for the architecture of this computer. Empty: no package is built for it.
+# Debian's name for the architecture of this computer. Empty if no package is built for it.
 ARCHITECTURE = {"x86_64": "amd64", "aarch64": "arm64"}.get(os.uname().machine, "")
 Packages = Callable[[str], Path]
 
 
-@pytest.fixture(params=package.SUITES)
+@pytest.fixture(params=debian_roots.PYTHONS)
 def machine(
     request: pytest.FixtureRequest, deb: Packages, tmp_path: Path
 ) -> Iterator[IsolatedRoot]:
-    """A root folder of each Debian without the program. The package lies in its `/root`."""
+    """A root folder of each Debian, without the program. Its `/root` has the project's package."""
     if not ARCHITECTURE:
         pytest.skip("no package is built for this computer")
     try:
-        root = package.distribution(request.param, ARCHITECTURE)
+        root = debian_roots.plain_debian(request.param, ARCHITECTURE)
     except build.CannotBuild as reason:
-        pytest.skip(f"no root can be built: {reason}")
-    with package.copy_of(root, tmp_path / "root") as inside:
+        pytest.skip(f"no root folder can be built: {reason}")
+    with debian_roots.open_copy(root, tmp_path / "root") as inside:
         shutil.copyfile(deb(ARCHITECTURE), inside.root / "root/companion.deb")
         yield inside
 
 
 def install(inside: IsolatedRoot, file: str = "/root/companion.deb") -> str:
+    """Install a package by apt, and return what apt prints."""
     return inside(f"apt-get install -y {file}", DEBIAN_FRONTEND="noninteractive")
 
 
@@ -89,6 +91,7 @@ def count_games(inside: IsolatedRoot) -> int:
 
 def test_apt_keeps_games_until_a_purge(machine: IsolatedRoot, tmp_path: Path) -> None:
     """Removing keeps games and settings. Purging deletes them, unless debconf says to keep them."""
+    # install: the service is enabled, but not started, because no systemd runs here
     output = install(machine)
     assert "No systemd is running here" in output
     assert machine("companion --version") == f"companion {__version__}\n"
@@ -111,15 +114,17 @@ def test_apt_keeps_games_until_a_purge(machine: IsolatedRoot, tmp_path: Path) ->
     units = machine("systemd-analyze verify companion.service companion-lamp.service 2>&1 || true")
     assert not re.search(r"(?i)no such file|not executable|failed to", units), units
     assert machine(f"find {DEBIAN_HOME} -name '*.pyc' | head -1"), (
-        "the program is compiled at every start"
+        "the program is not compiled, so each start would compile it"
     )
 
+    # people play, and change a setting
     add_games(machine, tmp_path)
     games = count_games(machine)
     assert games
     machine(f"printf '\\n[web]\\nport = 9000\\n' >>{CONFIG}/settings.toml")
     settings = machine(f"cat {CONFIG}/settings.toml")
 
+    # upgrade: games and settings stay, and what depends on the port follows it
     build_newer_package(machine, tmp_path)
     install(machine, "/root/newer.deb")
     assert machine("companion --version") == f"companion {NEWER}\n"
@@ -133,6 +138,7 @@ def test_apt_keeps_games_until_a_purge(machine: IsolatedRoot, tmp_path: Path) ->
         in (machine.root / "etc/systemd/system/companion-kiosk.service.d/port.conf").read_text()
     )
 
+    # remove: the program goes, and an older version of it finds the games
     output = machine("apt-get remove -y tabletop-companion", DEBIAN_FRONTEND="noninteractive")
     assert f"Games are in {STATE}, settings in {CONFIG}" in output
     assert not (machine.root / DEBIAN_HOME[1:]).exists()
@@ -141,6 +147,7 @@ def test_apt_keeps_games_until_a_purge(machine: IsolatedRoot, tmp_path: Path) ->
     install(machine)
     assert count_games(machine) == games, "the older version has lost games"
 
+    # purge while debconf says to keep games
     machine(
         "echo 'tabletop-companion tabletop-companion/remove-games boolean false' | "
         "debconf-set-selections"
@@ -150,6 +157,8 @@ def test_apt_keeps_games_until_a_purge(machine: IsolatedRoot, tmp_path: Path) ->
     assert (machine.root / STATE[1:] / "journal.sqlite").exists()
     install(machine)
     assert count_games(machine) == games
+
+    # purge: everything goes
     output = machine("apt-get purge -y tabletop-companion", DEBIAN_FRONTEND="noninteractive")
     assert f"Games and settings go: {STATE}, {CONFIG}" in output
     assert not (machine.root / STATE[1:]).exists()
@@ -173,7 +182,7 @@ def test_every_binary_is_for_the_packages_architecture(
         path for path in home.rglob("*") if path.is_file() and path.read_bytes()[:4] == b"\x7fELF"
     ]
     assert {path.read_bytes()[18:20] for path in compiled} == {ELF_MACHINES[elf]}
-    for python in package.SUITES.values():
+    for python in debian_roots.PYTHONS.values():
         names = [
             path.name
             for path in (home / f"lib/python{python}").rglob("*.so")

@@ -20,11 +20,11 @@ from appliance.machine import copy_image, until
 from appliance.play import host_key
 
 pytestmark = [pytest.mark.appliance, pytest.mark.timeout(7200)]
-# When the plug is pulled after each start, in seconds after the first accepted input. None: while
-# the service starts.
+# For each start, how long people play after their first accepted input until the plug is pulled, in
+# seconds. None if it is pulled while the service starts.
 PLAY_TIMES_S = (20.0, 6.0, None, 12.0, 2.0)
-PAGE_S = 900.0
-# The text file on the card, as its owner has edited it under Windows.
+PAGE_TIMEOUT_S = 900.0
+# The text file on the card with its owner's settings. Windows ends its lines in \r\n.
 CARD_SETTINGS = "country = de\r\nname = club\r\n"
 
 
@@ -55,12 +55,13 @@ def fetch_page(machine: pi.Pi, path: str) -> str:
         except OSError:
             return ""
 
-    return until(f"the page {path}", fetch, PAGE_S, 2.0)
+    return until(f"the page {path}", fetch, PAGE_TIMEOUT_S, 2.0)
 
 
 def test_a_card_boots_and_survives_pulled_plugs(
     card: build.Disk, tmp_path: Path, figures: list[str]
 ) -> None:
+    """Start the card, and pull the plug after each start. Then start it once more."""
     image = copy_image(card.image, tmp_path / "card.img")
     (tmp_path / "settings").write_text(CARD_SETTINGS)
     copied = (str(tmp_path / "settings"), "::tabletop-companion.txt")
@@ -76,21 +77,24 @@ def test_a_card_boots_and_survives_pulled_plugs(
                     return
                 evening.play(play_s)
                 machine.pull_the_plug()
+
+        # check a copy of the root partition
         assert evening is not None
         cut, skip = tmp_path / "cut.img", f"skip={pi.ROOT_AT // pi.MIB}"
         build.run("dd", f"if={image}", f"of={cut}", "bs=1M", skip, "conv=sparse")
         report = cuts.examine(cut, tmp_path / "state", evening.promises)
         figures.append(
             f"  cut {number + 1}: {len(evening.promises.accepted)} inputs accepted, "
-            f"{report.inputs} on the card"
+            f"{report.records} on the card"
         )
         assert report.is_whole, report
 
 
 def join_table(machine: pi.Pi, evening: Evening | None, figures: list[str]) -> Evening:
-    """Wait for the pages, and check that the phones still have their seats.
+    """Wait for the pages, and check that the phones still have their seats. Return the evening.
 
-    After the first start, check the machine, sit down and begin a game.
+    After the first start, when there is no evening yet, check the machine, sit down and begin a
+    game.
     """
     page = fetch_page(machine, "/")
     figures.append(f"emulated Pi: page after {time.monotonic() - machine.began_s:.0f} s (emulated)")
@@ -101,7 +105,7 @@ def join_table(machine: pi.Pi, evening: Evening | None, figures: list[str]) -> E
         check_board(machine, figures)
         evening = Evening(machine.url, host_key(machine), Random(3))
         evening.sit_down()
-    evening.move(machine.url)
+    evening.move_to(machine.url)
     assert evening.view()["seats"]["south"]["name"] == "South", "a seat is lost"
     if is_first:
         evening.begin(has_clock=False)
@@ -109,10 +113,13 @@ def join_table(machine: pi.Pi, evening: Evening | None, figures: list[str]) -> E
 
 
 def check_card_settings(machine: pi.Pi) -> None:
-    """Check that it has the name from the card's text file, no dialog for a user, and no user."""
+    """Check that the machine has the name from the card's text file.
+
+    Also check that it has asked for no user and has made none, as Raspberry Pi OS would.
+    """
     assert machine.run("uname", "-n") == "club\n"
     assert "127.0.1.1\tclub" in machine.run("cat", "/etc/hosts")
-    assert machine.property("ConditionResult", "userconfig.service") == "no"
+    assert machine.unit_property("ConditionResult", "userconfig.service") == "no"
     users = [line.split(":") for line in machine.run("getent", "passwd").splitlines()]
     assert not [user[0] for user in users if 1000 <= int(user[2]) < 60000]
 

@@ -1,6 +1,7 @@
-"""Measure the program on this machine: `PYTHONPATH=tests python -m bench`, or one part by its name.
+"""Measure the program on this machine, and compare the measured values with bars.
 
-The exit status is 1 if a measured value misses its bar.
+`PYTHONPATH=tests python -m bench` measures `DEFAULT_PARTS`, and `python -m bench reading` only the
+part `reading`. The exit status is 1 if a measured value misses its bar.
 """
 
 from __future__ import annotations
@@ -18,16 +19,18 @@ from bench.pi.measure import bench_latencies, bench_pi
 from bench.reading import bench_reading
 from bench.streams import bench_streams
 
-# Measures one part with the options of the command, and returns whether every bar is kept.
+# A function that measures one part with the options of the command, and returns whether every bar
+# is kept.
 Bench = Callable[[argparse.Namespace], bool]
 
 
 def _hub(options: argparse.Namespace) -> bool:
+    """Measure the load of a hub, and then pairs of tables, even if the load misses a bar."""
     if options.quick:
-        good = bench_load(RoomSize(tables=20, followed=5, spectators=50, seconds=5.0))
-        return bench_pairs(kills=8) and good
-    good = bench_load()
-    return bench_pairs() and good
+        load_is_good = bench_load(RoomSize(tables=20, followed=5, spectators=50, seconds=5.0))
+        return bench_pairs(kills=8) and load_is_good
+    load_is_good = bench_load()
+    return bench_pairs() and load_is_good
 
 
 def _memory(options: argparse.Namespace) -> bool:
@@ -50,18 +53,23 @@ DEFAULT_PARTS = ("latencies", "streams", "memory", "kills", "reading")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the part that is named, or the default ones, and return the exit status."""
+    """Measure the part that the command names, or the default ones. Return the exit status."""
     parser = argparse.ArgumentParser(prog="bench", description=__doc__)
     parser.add_argument("part", nargs="?", default="all", choices=("all", *PARTS))
-    parser.add_argument("--quick", action="store_true", help="measure little, to see that it works")
     parser.add_argument(
-        "--only", default="", metavar="NAME", help="of reading or bots: what begins so"
+        "--quick", action="store_true", help="measure only a little, to see that the bench works"
+    )
+    parser.add_argument(
+        "--only",
+        default="",
+        metavar="NAME",
+        help="measure only what begins with NAME, of the parts reading and bots",
     )
     options = parser.parse_args(arguments)
-    good = True
+    all_good = True
     for part in DEFAULT_PARTS if options.part == "all" else (options.part,):
-        good &= PARTS[part](options)
-    return 0 if good else 1
+        all_good &= PARTS[part](options)
+    return 0 if all_good else 1
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ from typing import Any
 
 from ports import free_port
 
-from bench.bars import RESUMED_S
+from bench.bars import RESUMED_BAR
 from bench.processes import LOCAL_ONLY, ServerProcess, play_command
 from companion.core.kit import SEATS, Seat
 from companion.storage.journal import Journal
@@ -112,7 +112,7 @@ def bench_kills(kills: int = KILLS) -> bool:
         reports = list(
             pool.map(lambda table: _kill_table(-(-kills // TABLES), table), range(TABLES))
         )
-    good = RESUMED_S.judge([time_s for report in reports for time_s in report.resumed_s])
+    good = RESUMED_BAR.judge([time_s for report in reports for time_s in report.resumed_s])
     for report in reports:
         print(report.sentence(), *report.wrong[:10], sep="\n        ", flush=True)
         good &= report.is_good

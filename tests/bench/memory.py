@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from random import Random
 
-from bench.bars import EVENING_MB, GROWTH_MB
+from bench.bars import EVENING_BAR, GROWTH_BAR
 from bench.processes import LOCAL_ONLY, ServerProcess, memory_mb, running_service
 from bench.visitors import Viewers
 from companion.core.config import Settings
@@ -57,8 +57,8 @@ def bench_memory(requests: int = REQUESTS, games: int = GAMES_PLAYED) -> bool:
         evening.spend(games)
         refused = f"{evening.refused} answers that were not 200"
         print(f"memory: {requests:,} requests over {games} games, {refused}", flush=True)
-        is_flat = GROWTH_MB.judge([growth_mb(evening.samples_mb)])
-        return EVENING_MB.judge([memory_mb(service.pid)]) and is_flat
+        is_flat = GROWTH_BAR.judge([growth_mb(evening.samples_mb)])
+        return EVENING_BAR.judge([memory_mb(service.pid)]) and is_flat
 
 
 def growth_mb(samples_mb: Sequence[float]) -> float:

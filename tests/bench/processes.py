@@ -1,7 +1,4 @@
-"""Helpers: servers as processes of their own, and what processes cost.
-
-All times are in seconds.
-"""
+"""Helpers: servers as processes of their own, and how much time and memory processes take."""
 
 from __future__ import annotations
 
@@ -19,19 +16,21 @@ from pathlib import Path
 
 from ports import free_port
 
+# Timeout for an answer of a server, and for its start and its end.
 TIMEOUT_S = 60.0
-# Settings of the memory allocator, as in the service's units. Without them each of a hundred
-# threads keeps freed memory for itself, 20 MB in a night.
+# Settings of the memory allocator, as in the service's units. Without them each of some hundred
+# threads keeps freed memory for itself, which adds 20 MB in a night.
 MALLOC_SETTINGS = {"GLIBC_TUNABLES": "glibc.malloc.arena_max=1:glibc.malloc.tcache_count=0"}
-# Settings by which nobody else reaches the service.
+# Settings with which only this machine reaches the service.
 LOCAL_ONLY = '[web]\nhost = "127.0.0.1"\n'
-_TICKS_S = 1 / os.sysconf("SC_CLK_TCK")
+# Unit of the processor times in /proc.
+_TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 
 
 def environment_of(folder: Path) -> dict[str, str]:
-    """Return environment variables as in an installation, where Python keeps compiled code.
+    """Return the environment variables of a measured process.
 
-    Here it lies in `folder`.
+    As in an installation, Python keeps compiled code. It is kept in a subfolder of `folder`.
     """
     environment = {**os.environ, **MALLOC_SETTINGS, "PYTHONPYCACHEPREFIX": str(folder / "compiled")}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -40,13 +39,14 @@ def environment_of(folder: Path) -> dict[str, str]:
 
 def cpu_s(pid: int) -> float:
     """Return the processor time that all threads of a process have taken so far, in seconds."""
-    # fields 14 and 15 of proc(5), utime and stime. Field 2, the name, may have spaces.
+    # Fields 14 (utime) and 15 (stime) of proc(5). Field 2, the name, ends with the last bracket and
+    # may contain spaces, so the fields are counted from there: index 0 is field 3.
     fields = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) * _TICKS_S
+    return (int(fields[11]) + int(fields[12])) * _TICK_S
 
 
 def children_of(pid: int) -> list[int]:
-    """Return the ids of a process's children."""
+    """Return the process ids of a process's children."""
     tasks = Path(f"/proc/{pid}/task").iterdir()
     return [int(child) for task in tasks for child in (task / "children").read_text().split()]
 
@@ -54,16 +54,20 @@ def children_of(pid: int) -> list[int]:
 def memory_mb(pid: int) -> float:
     """Return the memory of a process and its children in MB.
 
-    A page that several processes share counts by its share (the kernel's `Pss`).
+    A page of memory that several processes share is divided among them (the kernel's `Pss`).
     """
     pids = (pid, *children_of(pid))
-    texts = [Path(f"/proc/{number}/smaps_rollup").read_text() for number in pids]
+    texts = [Path(f"/proc/{each_pid}/smaps_rollup").read_text() for each_pid in pids]
     sizes_kb = [int(size) for text in texts for size in re.findall(r"^Pss:\s+(\d+)", text, re.M)]
     return sum(sizes_kb) * 1024 / 1e6
 
 
 class ServerProcess:
-    """A server that keeps its port when it is killed and started again."""
+    """A server as a process. It keeps its port when it is killed and started again.
+
+    The server is started with `command` and the option `--port`. Its log and compiled code lie in
+    `folder`.
+    """
 
     def __init__(self, command: Sequence[str], folder: Path, port: int = 0) -> None:
         self.port = port or free_port()
@@ -87,15 +91,21 @@ class ServerProcess:
 
     def get(self, path: str) -> bytes | None:
         """Return a page, or None if nobody answers or the status is not 200."""
-        line = http.client.HTTPConnection("127.0.0.1", self.port, timeout=TIMEOUT_S)
-        with contextlib.closing(line), contextlib.suppress(OSError, http.client.HTTPException):
-            line.request("GET", path)
-            answer = line.getresponse()
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=TIMEOUT_S)
+        with (
+            contextlib.closing(connection),
+            contextlib.suppress(OSError, http.client.HTTPException),
+        ):
+            connection.request("GET", path)
+            answer = connection.getresponse()
             return answer.read() if answer.status == 200 else None
         return None
 
     def wait_for_page(self, path: str = "/", pattern: bytes = b"</html>") -> float:
-        """Wait until a page matches. Return the seconds since the start. Raises RuntimeError."""
+        """Wait until a page contains a pattern. Return the seconds from the start until then.
+
+        Raises RuntimeError with the end of the log if the server ends, or after the timeout.
+        """
         while time.monotonic() < self.began_s + TIMEOUT_S and self._process.poll() is None:
             page = self.get(path)
             if page is not None and re.search(pattern, page):
@@ -116,13 +126,15 @@ class ServerProcess:
 
 
 def play_command(folder: Path, settings: str, *arguments: str) -> list[str]:
-    """Write a settings file, and return the command that runs a silent table with its state in the
-    same folder.
+    """Write a settings file, and return the command that runs a table with it.
+
+    The table has its state in the same folder, and no voice. `settings` is the rest of the file, and
+    must leave the tables `state_dir` and `voice` out. `arguments` are appended to the command.
     """
-    file = folder / "settings.toml"
+    path = folder / "settings.toml"
     state = f"state_dir = {json.dumps(str(folder))}\n"
-    file.write_text(f'{state}{settings}[voice]\nby = "off"\n', encoding="utf-8")
-    return [sys.executable, "-m", "companion", "play", "--settings", str(file), *arguments]
+    path.write_text(f'{state}{settings}[voice]\nby = "off"\n', encoding="utf-8")
+    return [sys.executable, "-m", "companion", "play", "--settings", str(path), *arguments]
 
 
 @contextmanager

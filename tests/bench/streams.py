@@ -19,7 +19,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
-from bench.bars import PHONE_TO_SCREENS_MS
+from bench.bars import PHONE_TO_SCREENS_BAR
 from bench.processes import LOCAL_ONLY, memory_mb, running_service
 from bench.visitors import Viewers, begin_orders, toggle_order
 from companion.core.kit import SEATS
@@ -142,7 +142,7 @@ def _bench_table(viewers: int) -> bool:
             stack, ours, lambda number: toggle_order(phones[1], moment, number), viewers, PAUSE_S
         )
         print(f"    {viewers} viewers, {memory_mb(service.pid):.0f} MB", flush=True)
-    return PHONE_TO_SCREENS_MS.judge(times_ms) and is_good
+    return PHONE_TO_SCREENS_BAR.judge(times_ms) and is_good
 
 
 def _bench_hub(viewers: int) -> bool:

@@ -15,14 +15,15 @@ from companion.games import GAMES
 from companion.tools.selfplay.people import Phone
 from vision.simulation.table import SimulatedTable
 
-# Rate of the camera. It is that of the settings, too.
+# Rate of the camera's pictures. The settings of the measured service have it, too.
 PICTURES_PER_S = 10.0
 
 
 class TablePainter:
     """Context manager of a thread that paints what a camera above the table sees.
 
-    `bench.pi.measured_service.PaintedCamera` reads the pictures from the file `path`.
+    It paints into the file `path`, from which `PaintedCamera` (`bench.pi.measured_service`) reads
+    the pictures.
     """
 
     def __init__(self, world: SimulatedTable, path: Path) -> None:
@@ -40,11 +41,13 @@ class TablePainter:
             self._paint()
 
     def _paint(self) -> None:
+        """Paint the next picture into the slot that is not being read."""
         exposed_s, number = time.monotonic(), int(self._head["number"][0]) + 1
         picture = self.world.render_luma()
         self._pictures[number % 2, : picture.shape[0], : picture.shape[1]] = picture
         self._head["exposed_s"][0, number % 2] = exposed_s
-        self._head["number"] = number  # last: now the picture may be read
+        # The number comes last, because from now on the picture may be read.
+        self._head["number"] = number
 
     def __enter__(self) -> Self:
         return self
@@ -55,23 +58,24 @@ class TablePainter:
 
 
 def ends_event(text: bytes) -> bool:
-    """Return whether a part of a stream ends with a whole event.
+    """Return whether this part of a stream ends with the end of an event.
 
-    The second ending is that of an event in a chunk of HTTP.
+    In a chunked answer (HTTP/1.1) a line break follows that end.
     """
     return text.endswith((b"\n\n", b"\n\n\r\n"))
 
 
 class Viewers:
-    """Context manager of browsers that each follow a live page and note when its last event came.
+    """Context manager of viewers that follow live pages, one each.
 
-    One thread reads all sockets.
+    A single thread reads the streams of all viewers, and notes the newest event of each and when it
+    came. The block begins when every viewer has its first event and nothing more comes.
     """
 
     def __init__(self, port: int, pages: Sequence[str]) -> None:
         self._sockets = [follow(port, page) for page in pages]
         self._stop = threading.Event()
-        # for each viewer: when it last received something, and its newest event so far
+        # for each viewer: when it last received something, and what it has of its newest event
         self._newest: list[tuple[float, bytes]] = [(0.0, b"")] * len(pages)
         self._thread = threading.Thread(target=self._read, name="viewers", daemon=True)
         self._thread.start()
@@ -79,15 +83,16 @@ class Viewers:
 
     def _read(self) -> None:
         with selectors.DefaultSelector() as selector:
-            for number, viewer in enumerate(self._sockets):
-                selector.register(viewer, selectors.EVENT_READ, number)
+            for index, viewer in enumerate(self._sockets):
+                selector.register(viewer, selectors.EVENT_READ, index)
             while not self._stop.is_set():
                 for key, _ in selector.select(0.2):
                     data = key.fileobj.recv(262_144)  # type: ignore[union-attr]  # a socket was registered
                     if not data:
                         selector.unregister(key.fileobj)
                         continue
-                    before = self._newest[key.data][1]
+                    # after a whole event, these bytes begin the next one
+                    _, before = self._newest[key.data]
                     text = data if ends_event(before) else before + data
                     self._newest[key.data] = time.monotonic(), text
 
@@ -97,9 +102,9 @@ class Viewers:
         is_expected: Callable[[bytes], bool] = ends_event,
         timeout_s: float = 5.0,
     ) -> float:
-        """Wait until every viewer's newest event is later than `since_s` and the expected one.
+        """Wait until the newest event of every viewer is later than `since_s` and the expected one.
 
-        Return when the last viewer had it, or infinity after `timeout_s`.
+        Return the moment at which the last viewer had its event, or infinity after `timeout_s`.
         """
         while time.monotonic() < since_s + timeout_s:
             newest = list(self._newest)
@@ -109,7 +114,7 @@ class Viewers:
         return float("inf")
 
     def _wait_for_rest(self) -> None:
-        """Wait until every viewer has had an event, and nothing has come for a second."""
+        """Wait until every viewer has received an event, and nothing more has come for a second."""
         while True:
             times_s = [at_s for at_s, _ in self._newest]
             if min(times_s) > 0 and time.monotonic() - max(times_s) > 1:
@@ -127,14 +132,20 @@ class Viewers:
 
 
 def follow(port: int, page: str) -> socket.socket:
-    """Request the stream of a live page, and return the socket. The first event comes at once."""
+    """Request the stream of a live page, and return the socket.
+
+    The server sends the first event at once.
+    """
     viewer = socket.create_connection(("127.0.0.1", port))
     viewer.sendall(f"GET {page} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode())
     return viewer
 
 
 def begin_orders(phones: Sequence[Phone]) -> str:
-    """Take both seats and begin a game of sealed orders. Return its moment, such as `1.1`."""
+    """Take both seats and begin a game of sealed orders, without its set-up.
+
+    Return the moment of its first decision, such as `1.1`.
+    """
     for phone in phones:
         phone.post("take", {"name": "Bench"})
     phones[0].post("start", {"game": next(iter(GAMES))})
@@ -145,9 +156,12 @@ def begin_orders(phones: Sequence[Phone]) -> str:
     return str(phones[0].get("view")["moment"])
 
 
-def toggle_order(phone: Phone, moment: str, number: int) -> None:
-    """Hand in an order if the number is even, else take it back."""
-    if number % 2 == 0:
-        phone.post("hand-in", {"moment": moment, "action": "III", "salt": f"{number:032x}"})
+def toggle_order(phone: Phone, moment: str, index: int) -> None:
+    """Hand in orders if the index is even, and take them back if it is odd.
+
+    Either changes the pages of all viewers. "III" is Outbuffered's notation for three times I.
+    """
+    if index % 2 == 0:
+        phone.post("hand-in", {"moment": moment, "action": "III", "salt": f"{index:032x}"})
     else:
         phone.post("take-back", {"moment": moment})

@@ -1,7 +1,8 @@
 """Helpers: a machine with the real Picamera2 on two virtual cameras of libcamera.
 
-It runs the contract test of the cameras. Of the project it has only the source. It starts with
-`init.sh`, prints the result of each test on its console, and switches itself off.
+The machine runs the contract test of the cameras. It has the source of the project, but no
+installation. Its first process is `init.sh`, which runs the tests, prints the result of each on the
+console, and switches the machine off.
 """
 
 from __future__ import annotations
@@ -42,10 +43,13 @@ MEMORY_MB = 1536
 
 
 def camera_disk() -> build.Disk:
-    """Return the disk with the working tree as it is now. Raises `CannotBuild`."""
+    """Return the disk of that machine, with the working tree as it is now. Raises `CannotBuild`."""
     began_s = time.monotonic()
     base = build.base()
-    root = build.cache() / f"cameras-{build.content_mark(base.name, *PACKAGES, *WHEELS, PICAMERA2)}"
+    root = (
+        build.cache_folder()
+        / f"cameras-{build.content_hash(base.name, *PACKAGES, *WHEELS, PICAMERA2)}"
+    )
     if not root.exists():
         build.delete_old("cameras-", keep=0)
         with build.finished_folder(root) as made:
@@ -64,7 +68,7 @@ def camera_disk() -> build.Disk:
     settings = root / "usr/share/libcamera/pipeline/virtual/virtual.yaml"
     settings.parent.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(HERE / "virtual.yaml", settings)
-    image = build.cache() / "cameras.img"
+    image = build.cache_folder() / "cameras.img"
     image.unlink(missing_ok=True)
     with image.open("wb") as file:
         file.truncate(DISK_BYTES)

@@ -1,8 +1,8 @@
 """The agent inside the guest: it carries out the requests that the tests send to the machine.
 
-A request is one line of JSON over a virtio port, and so is its answer. `FUNCTIONS` has what can be
-requested. The agent is no part of the product and needs no network. On a machine without a virtio
-port it is started with the number of a TCP port, on which it listens instead.
+A request is one line of JSON over a virtio port, and so is its answer. `FUNCTIONS` lists what can
+be requested. The agent is not part of the product, and needs no network. On a machine without
+virtio ports it is started with the number of a TCP port, on which it listens instead.
 """
 
 import contextlib
@@ -32,7 +32,10 @@ def run(argv, timeout_s=60, text=""):
 
 
 def press(key_pins, hold_s=0.08, pause_s=0.08):
-    """Press and release the keys at these pins one after the other. A pressed key pulls down."""
+    """Press and release the keys at these pins one after the other.
+
+    A key connects its pin to ground, so a pressed key pulls the pin down.
+    """
     bank = pins()
     for pin in key_pins:
         (bank / f"sim_gpio{pin}/pull").write_text("pull-down")
@@ -42,11 +45,15 @@ def press(key_pins, hold_s=0.08, pause_s=0.08):
 
 
 def hold(pin, down=True):
+    """Press the key at a pin and hold it, or with `down=False` release it."""
     (pins() / f"sim_gpio{pin}/pull").write_text("pull-down" if down else "pull-up")
 
 
 def lamps(lamp_pins, times=1, pause_s=0.0):
-    """Read the levels of these pins `times` times, because lamps blink. Return a list for each."""
+    """Read the levels of these pins `times` times, because lamps blink.
+
+    Return a list of levels for each time.
+    """
     bank, samples = pins(), []
     for _ in range(times):
         samples.append([int((bank / f"sim_gpio{pin}/value").read_text()) for pin in lamp_pins])
@@ -55,7 +62,7 @@ def lamps(lamp_pins, times=1, pause_s=0.0):
 
 
 def fetch(url):
-    """Return the status and the text of a page. Status 0: nobody answers."""
+    """Return the status and the text of a page. The status is 0 if nobody answers."""
     try:
         with urllib.request.urlopen(url, timeout=20) as answer:
             return [answer.status, answer.read().decode()]

@@ -1,8 +1,8 @@
-"""The camera inside the guest: it writes the last picture from a virtio port to /dev/video0 again
-and again.
+"""The camera inside the guest: it feeds the simulated device /dev/video0.
 
-A picture comes as two 32-bit numbers, width and height, and one byte of brightness for each pixel.
-It goes out as YUYV.
+A test sends a picture over a virtio port: width and height as two 32-bit numbers, then one byte of
+brightness for each pixel. The camera writes the last picture to the device again and again, in the
+format YUYV.
 """
 
 import fcntl
@@ -13,11 +13,14 @@ from pathlib import Path
 
 PORT = Path("/dev/virtio-ports/appliance.frames")
 VIDEO = "/dev/video0"
-# Numbers of V4L2: VIDIOC_S_FMT, V4L2_BUF_TYPE_VIDEO_OUTPUT, V4L2_FIELD_NONE.
-_S_FMT, _OUTPUT, _PROGRESSIVE = 0xC0D05605, 2, 1
+# Numbers of V4L2, from linux/videodev2.h.
+_VIDIOC_S_FMT = 0xC0D05605
+_BUF_TYPE_VIDEO_OUTPUT = 2
+_FIELD_NONE = 1
 FPS = 5.0
-# Table for `bytes.translate` that makes each pixel brighter by one. No two pictures of a real
-# sensor are the same, and a camera that repeats itself is taken for a frozen one.
+# Table for `bytes.translate` that makes each byte of a picture larger by one. Every second frame is
+# changed by it: no two frames of a real sensor are the same, so the service takes a camera that
+# repeats itself for a frozen one.
 BRIGHTER = bytes([*range(1, 256), 255])
 
 
@@ -31,6 +34,7 @@ class Picture:
 
 
 def read_exactly(port, count):
+    """Wait for `count` bytes from a port, and return them."""
     parts = []
     while count:
         part = port.read(min(count, 1 << 20))
@@ -43,6 +47,7 @@ def read_exactly(port, count):
 
 
 def listen(picture):
+    """Replace the picture by each new one that comes over the port."""
     with PORT.open("rb", buffering=0) as port:
         while True:
             width, height = struct.unpack("<II", read_exactly(port, 8))
@@ -64,7 +69,7 @@ def main():
             width,
             height,
             int.from_bytes(b"YUYV", "little"),
-            _PROGRESSIVE,
+            _FIELD_NONE,
             2 * width,
             2 * width * height,
             8,
@@ -73,7 +78,9 @@ def main():
             0,
         )
         fcntl.ioctl(
-            video, _S_FMT, bytearray(struct.pack("<II", _OUTPUT, 0) + form).ljust(208, b"\0")
+            video,
+            _VIDIOC_S_FMT,
+            bytearray(struct.pack("<II", _BUF_TYPE_VIDEO_OUTPUT, 0) + form).ljust(208, b"\0"),
         )
         while True:
             video.write(picture.data)

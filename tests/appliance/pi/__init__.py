@@ -1,10 +1,12 @@
 """Helpers: an emulated Raspberry Pi 3B that boots from a card as `make image` makes it.
 
 The card is made from an image of Debian that is laid out like Raspberry Pi OS Lite. Its kernel is
-Debian's for arm64, with the kernel's drivers for the board: pins (`pinctrl-bcm2835`), card slot and
-USB network. The device tree is the kernel's, too, with the revision that a board's firmware writes
-into it. The pins read low, because nothing drives them, and the firmware's mailbox is missing.
-Emulated times say nothing about a Raspberry Pi.
+Debian's for arm64, which has drivers for the board's pins (`pinctrl-bcm2835`), card slot and USB
+network. The device tree comes with that kernel. It is completed by the revision of the board, which
+a real board's firmware would write into it.
+
+The emulation differs from a board: all pins read low, because nothing drives them, and the
+firmware's mailbox is missing. Emulated times say nothing about a Raspberry Pi.
 """
 
 from __future__ import annotations
@@ -17,16 +19,17 @@ from pathlib import Path
 
 from ports import free_port
 
-from appliance import build, package
+from appliance import build, debian_roots
 from appliance.machine import Machine, MachineError, until
 
 HERE = Path(__file__).resolve().parent
 SUITE = "bookworm"
 PACKAGES = ("linux-image-arm64", "busybox-static", "kmod")
-# Revision code of a Raspberry Pi 3 Model B, 1.2.
+# Revision code of a Raspberry Pi 3 Model B, version 1.2.
 REVISION = "a02082"
+# Device tree of the board in Debian's package of the kernel.
 BOARD = "bcm2837-rpi-3-b.dtb"
-# Kernel modules that the root file system needs: the card's driver and ext4.
+# Kernel modules that the initrd needs to mount the card: the driver of its slot, and ext4.
 EARLY = ("crc32c_generic", "bcm2835", "ext4")
 NEEDED = (
     "qemu-system-aarch64",
@@ -42,24 +45,30 @@ NEEDED_PACKAGES = (
     "qemu-system-arm qemu-user-static device-tree-compiler cpio kmod e2fsprogs"
     " mmdebstrap arch-test fdisk mtools"
 )
+# Folder of the script that `make image` runs.
 TOOL = build.ROOT / "systemd/image"
 MIB = 1024**2
-# Offsets of the boot partition and of the root partition, in bytes.
-BOOT_AT, ROOT_AT = MIB, 32 * MIB
-# Units that the test does not need. Each of them takes an emulated processor seconds.
+# Offsets in bytes of the boot partition and of the root partition on the card.
+BOOT_AT = MIB
+ROOT_AT = 32 * MIB
+# Units that the test does not need. Each of them would take the emulated processor seconds.
 IDLE_UNITS = (
     "systemd-binfmt.service", "proc-sys-fs-binfmt_misc.automount", "getty-static.service",
     "getty.target", "serial-getty@ttyAMA0.service", "systemd-pstore.service",
     "systemd-repart.service", "e2scrub_all.timer", "dev-hugepages.mount",
     "dev-mqueue.mount", "sys-kernel-tracing.mount", "kmod-static-nodes.service",
 )  # fmt: skip
-# Size of the card. QEMU takes a power of two.
+# Size of the card. QEMU accepts only powers of two.
 CARD_BYTES = 2 * 1024**3
+# TCP port on which the agent listens inside, because this machine has no virtio ports.
 AGENT_PORT = 8090
-# What the kernel says when QEMU's USB does not answer in time. The network then is gone until the
-# next start.
+# What the kernel prints if QEMU's USB does not answer in time. The network, which is on USB, is
+# then gone until the next start.
 USB_LOST = "dwc2 3f980000.usb: Not connected"
+# Timeout for booting.
 BOOT_S = 900.0
+# Number of times that a machine is switched on if it loses its USB.
+MAX_STARTS = 4
 
 
 def require_tools() -> None:
@@ -75,18 +84,22 @@ def require_tools() -> None:
 
 
 def card(deb: Path) -> build.Disk:
-    """Return the card with the package, its kernel, and its initrd. Raises `CannotBuild`."""
+    """Return the card with the project's package, and the kernel and initrd that boot it.
+
+    Build what is not in the cache. Raises `CannotBuild`.
+    """
     require_tools()
     began_s = time.monotonic()
-    bare = package.distribution(SUITE, "arm64")
+    bare = debian_roots.plain_debian(SUITE, "arm64")
     base = (
-        build.cache() / f"pi-base-{build.content_mark(bare.name, HERE, build.GUEST / 'agent.py')}"
+        build.cache_folder()
+        / f"pi-base-{build.content_hash(bare.name, HERE, build.GUEST / 'agent.py')}"
     )
-    folder = build.cache() / f"pi-card-{build.content_mark(base.name, deb, TOOL)}"
+    folder = build.cache_folder() / f"pi-card-{build.content_hash(base.name, deb, TOOL)}"
     if not base.exists():
         build.delete_old("pi-base-", keep=0)
         with build.finished_folder(base) as made:
-            _make(bare, made)
+            _make_base(bare, made)
     if not folder.exists():
         build.delete_old("pi-card-", keep=0)
         with build.finished_folder(folder) as made:
@@ -99,7 +112,11 @@ def card(deb: Path) -> build.Disk:
     return build.Disk(folder / "card.img", base / "vmlinuz", base / "initrd", built_s)
 
 
-def _make(bare: Path, folder: Path) -> None:
+def _make_base(bare: Path, folder: Path) -> None:
+    """Make an image as if it was downloaded, from a bare Debian, and what boots it.
+
+    That is the kernel, an initrd and the device tree of the board.
+    """
     folder.mkdir()
     root = folder / "root"
     build.run("cp", "-a", "--reflink=auto", str(bare), str(root))
@@ -112,7 +129,8 @@ def _make(bare: Path, folder: Path) -> None:
     build.run("depmod", "-b", str(kernel), modules.name)
     build.run("cp", "-a", str(kernel / "lib/modules"), str(root / "lib"))
     shutil.copy(kernel / "bin/kmod", root / "bin/kmod")
-    (root / "sbin/modprobe").symlink_to("/bin/kmod")  # by which the kernel loads vfat
+    # the kernel calls modprobe to load vfat for the boot partition
+    (root / "sbin/modprobe").symlink_to("/bin/kmod")
     _add_guest(root)
     _make_initrd(kernel, modules.name, folder)
     shutil.copyfile(kernel / f"boot/vmlinuz-{modules.name}", folder / "vmlinuz")
@@ -121,32 +139,32 @@ def _make(bare: Path, folder: Path) -> None:
     )
     _write_as_firmware(folder / "board.dtb")
     shutil.rmtree(kernel)
-    _lay_out(root, str(folder / "base.img"))
+    _make_partitions(root, str(folder / "base.img"))
     shutil.rmtree(root)
 
 
-def _lay_out(root: Path, image: str) -> None:
-    """Make the two partitions of a downloaded image, with little free space."""
-    used = int(build.run("du", "-sm", str(root)).split()[0])
-    build.run("truncate", "-s", str((used * 5 // 4 + 32) * MIB), image)
+def _make_partitions(root: Path, image: str) -> None:
+    """Make an image with a boot and a root partition, and with little free space."""
+    used_mib = int(build.run("du", "-sm", str(root)).split()[0])
+    build.run("truncate", "-s", str((used_mib * 5 // 4 + 32) * MIB), image)
     build.run(
         "mke2fs", "-q", "-t", "ext4", "-E", f"offset={ROOT_AT}", "-d", str(root),
-        image, f"{used * 5 // 4}M",
+        image, f"{used_mib * 5 // 4}M",
     )  # fmt: skip
     build.run("/bin/sh", "-ec", f"sfdisk -q {image} <{HERE / 'partitions.sfdisk'}")
     build.run("mformat", "-i", f"{image}@@{BOOT_AT}", "-T", str((ROOT_AT - BOOT_AT) // 512), "::")
 
 
 def _fetch_kernel(folder: Path) -> None:
-    """Unpack the distribution's kernel and the tools of the initrd, without configuring them.
+    """Unpack Debian's kernel and the tools of the initrd, without configuring these packages.
 
-    The emulation would take half an hour for that.
+    The emulated processor would take half an hour to configure them.
     """
     options = [f'--aptopt={key} "{value}"' for key, value in build.apt_settings()]
     build.run(
         "mmdebstrap", "--variant=extract", "--mode=root", "--architectures=arm64",
         f"--include={','.join(PACKAGES)}", '--aptopt=APT::Install-Recommends "false"',
-        *options, SUITE, str(folder), f"deb {build.mirror()} {SUITE} main",
+        *options, SUITE, str(folder), f"deb {build.debian_archive()} {SUITE} main",
     )  # fmt: skip
 
 
@@ -177,7 +195,10 @@ def _add_guest(root: Path) -> None:
 
 
 def _make_initrd(kernel: Path, version: str, folder: Path) -> None:
-    """Make an initrd: busybox, the modules of `EARLY`, and `init.sh`, which changes to the card."""
+    """Make an initrd of busybox, the kernel modules `EARLY`, and `init.sh`.
+
+    The script mounts the card and starts the system on it.
+    """
     early = folder / "early"
     for name in ("bin", "proc", "sys", "dev", "root"):
         (early / name).mkdir(parents=True)
@@ -186,8 +207,8 @@ def _make_initrd(kernel: Path, version: str, folder: Path) -> None:
     (early / "init").chmod(0o755)
     modules = kernel / "lib/modules" / version
     depends = dict(line.split(":") for line in (modules / "modules.dep").read_text().splitlines())
-    files = [file for name in EARLY for file in depends if Path(file).name.split(".")[0] == name]
-    for file in {part for own in files for part in (own, *depends[own].split())}:
+    wanted = [file for name in EARLY for file in depends if Path(file).name.split(".")[0] == name]
+    for file in {part for own in wanted for part in (own, *depends[own].split())}:
         target = early / "lib/modules" / version / file
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(modules / file, target)
@@ -201,39 +222,46 @@ def _make_initrd(kernel: Path, version: str, folder: Path) -> None:
 
 
 def _write_as_firmware(board: Path) -> None:
-    """Write to the device tree what a board's firmware does. Free the console of Bluetooth."""
+    """Complete the device tree as a board's firmware does: write the revision into it.
+
+    Also remove Bluetooth from it, which would occupy the serial port of the console.
+    """
     build.run("fdtput", "-c", str(board), "/system")
     build.run("fdtput", "-t", "x", str(board), "/system", "linux,revision", REVISION)
     build.run("fdtput", "-r", str(board), "/soc/serial@7e201000/bluetooth")
 
 
 class UsbLost(MachineError):
-    """The emulated USB was too slow for its driver, as happens where other programs share the
-    processors.
+    """The emulated USB was too slow for its driver.
+
+    That happens where other programs share the processors.
     """
 
 
-def switch_on(card: build.Disk, image: Path, folder: Path, retries: int = 3) -> Pi:
+def switch_on(card: build.Disk, image: Path, folder: Path) -> Pi:
     """Switch a machine on, and wait until its agent answers.
 
-    If its USB is lost, pull the plug and try again, up to `retries` times.
+    If the machine loses its USB, pull its plug and switch it on again, up to `MAX_STARTS` times in
+    all. Raises `MachineError`.
     """
-    machine = Pi(card, image, folder / f"start-{retries}")
-    try:
-        machine.wait_for_agent()
-    except UsbLost:
-        machine.pull_the_plug()
-        if retries:
-            return switch_on(card, image, folder, retries - 1)
-        raise
-    except BaseException:
-        machine.close()
-        raise
-    return machine
+    starts = 0
+    while True:
+        starts += 1
+        machine = Pi(card, image, folder / f"start-{starts}")
+        try:
+            machine.wait_for_agent()
+            return machine
+        except UsbLost:
+            machine.pull_the_plug()
+            if starts == MAX_STARTS:
+                raise
+        except BaseException:
+            machine.close()
+            raise
 
 
 class Pi(Machine):
-    """An emulated Raspberry Pi 3B with a card of its own. Its agent is reached over its network."""
+    """An emulated Raspberry Pi 3B, whose agent is reached over its network."""
 
     def _command(self, disk: build.Disk, network: bool) -> list[str]:
         self.agent_port = free_port()
@@ -253,7 +281,7 @@ class Pi(Machine):
         ]  # fmt: skip
 
     def _connect_agent(self) -> None:
-        """Do nothing: `wait_for_agent` connects once the network is up."""
+        """Do nothing, because the network is not up yet. `wait_for_agent` connects to the agent."""
 
     def require_running(self) -> None:
         """Raise `MachineError` when QEMU has ended, and `UsbLost` when the network is gone."""
@@ -266,13 +294,16 @@ class Pi(Machine):
         until("the agent's answer", self._try_to_connect, BOOT_S, 2.0)
 
     def _try_to_connect(self) -> bool:
+        """Connect to the agent, and return whether it answers."""
         self.require_running()
         try:
             self._agent = socket.create_connection(("127.0.0.1", self.agent_port), 20)
             self._agent_file = self._agent.makefile("r")
             return bool(self.ask("read", "/proc/uptime", timeout_s=20))
-        except (OSError, MachineError):  # QEMU answers for a machine that does not listen yet
+        # QEMU accepts the connection even if the machine does not listen yet
+        except (OSError, MachineError):
             for name in ("_agent_file", "_agent"):
-                with contextlib.suppress(OSError, AttributeError):  # they may not exist yet
+                # an attribute is missing if its line was not reached
+                with contextlib.suppress(OSError, AttributeError):
                     getattr(self, name).close()
             return False

@@ -11,7 +11,7 @@ from random import Random
 
 import msgspec
 
-from bench.bars import DECISION_S, OPPONENT_MB
+from bench.bars import DECISION_BAR, OPPONENT_BAR
 from bench.processes import TIMEOUT_S, cpu_s
 from companion.bots.base import LEVELS
 from companion.bots.bot_process import BotProcess, bot_command
@@ -32,8 +32,8 @@ def bench_costs(name: str, quick: bool) -> bool:
         spent_s += times_s
         sizes_mb.append(peak_mb)
     print(name, flush=True)
-    good = DECISION_S.judge(spent_s)
-    return OPPONENT_MB.judge(sizes_mb) and good
+    good = DECISION_BAR.judge(spent_s)
+    return OPPONENT_BAR.judge(sizes_mb) and good
 
 
 def _play(name: str, number: int) -> tuple[list[float], float]:

@@ -23,7 +23,7 @@ from hub_room import played_records
 from nats.aio.client import Client
 from nats.js import JetStreamContext
 
-from bench.bars import HUB_MB, HUB_TO_WATCHER_MS
+from bench.bars import HUB_BAR, HUB_TO_WATCHER_BAR
 from bench.hub import HubProcess
 from bench.processes import memory_mb
 from bench.visitors import follow
@@ -92,8 +92,8 @@ def bench_load(size: RoomSize = RoomSize()) -> bool:
         f"{'ok' if is_whole else 'NOT GOOD'}",
         flush=True,
     )
-    good = HUB_TO_WATCHER_MS.judge(late_ms)
-    return HUB_MB.judge([used_mb]) and good and is_whole
+    good = HUB_TO_WATCHER_BAR.judge(late_ms)
+    return HUB_BAR.judge([used_mb]) and good and is_whole
 
 
 def _measure(

@@ -1,20 +1,20 @@
-"""The service that the bench measures, as a process of its own: `python -m
-bench.pi.measured_service`.
+"""The program of the service that the bench measures: `python -m bench.pi.measured_service`.
 
-Its pins are mocks, and its camera reads pictures that another process paints. `bench.pi.measure`
-writes requests to its standard input and reads answers from its standard output, one JSON value per
-line. All times are seconds of the machine's monotonic clock, which all processes share.
+Its pins are mocks, and its camera reads pictures that another process paints.
+`bench.pi.measured_process` writes requests to its standard input and reads answers from its
+standard output, one JSON value per line. All moments are seconds of the machine's monotonic clock,
+which all processes share.
 """
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from collections import deque
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 from gpiozero.pins.mock import MockPWMPin
 
@@ -30,18 +30,33 @@ from companion.table.listeners import TableListener
 from vision.cameras.source import Capture, FrameSource
 from vision.simulation.table import SimulatedTable
 
-# Head of the file of pictures. Picture `number` and its time lie in slot `number % 2`, so that the
-# next picture can be painted while this one is read: the number of the newest picture, and when the
-# picture in each slot was exposed.
+# Head of the file of pictures: the number of the newest picture, and when the picture in each of
+# the two slots was exposed. The picture with this number lies in the slot `number % 2`, so that the
+# next one can be painted into the other slot while this one is read.
 HEAD = np.dtype([("number", "<i8"), ("exposed_s", "<f8", 2)])
 # Pause between two looks for a new picture, and how long to wait for one.
-_POLL_INTERVAL_S, _PICTURE_TIMEOUT_S = 0.005, 1.0
+_POLL_INTERVAL_S = 0.005
+_PICTURE_TIMEOUT_S = 1.0
+
+
+class Times(msgspec.Struct):
+    """When things have happened at the service, in seconds of the monotonic clock."""
+
+    lit_s: list[float]
+    """When the lamp that was asked for was lit."""
+    tones_s: list[float]
+    """When the buzzer began each tone."""
+    due_s: list[float]
+    """When each alarm of a clock was due, such as the warning before the end of a turn."""
+    ends_s: list[float]
+    """When each turn ran out."""
 
 
 def shared_pictures(path: Path, size: tuple[int, int], mode: Any) -> tuple[Any, Any]:
-    """Map a file that two processes share: its head, and its two pictures (2, height, width).
+    """Map a file that two processes share to arrays.
 
-    `mode` is numpy's: `w+` makes a new file.
+    Return its head (1,), and its two pictures (2, height, width). `size` is width and height.
+    `mode` is that of `numpy.memmap`: `w+` makes a new file, `r` opens it for reading.
     """
     width, height = size
     head = np.memmap(path, HEAD, mode, 0, (1,))
@@ -69,7 +84,8 @@ class PaintedCamera(FrameSource):
             slot = self._number % 2
             luma = np.array(self._pictures[slot])
             exposed_s = float(self._head["exposed_s"][0, slot])
-            # after a newer picture, the next one may have been painted into this slot meanwhile
+            # A picture was copied whole only if it is still the newest one. Otherwise the painter
+            # may have begun to paint the next but one into the same slot: copy the newest instead.
             if self._newest() == self._number:
                 return Capture(luma, age_s=self._clock.monotonic_s() - exposed_s)
 
@@ -78,11 +94,11 @@ class PaintedCamera(FrameSource):
 
 
 class StampedPin(MockPWMPin):  # type: ignore[misc]  # gpiozero has no types
-    """A mock pin that notes when it switches on, or changes its frequency while it is on."""
+    """A mock pin that notes when it is switched on, or changes its frequency while it is on."""
 
-    def __init__(self, *arguments: Any, **more: Any) -> None:
+    def __init__(self, *arguments: Any, **keywords: Any) -> None:
         self.edges_s: deque[float] = deque(maxlen=1000)
-        super().__init__(*arguments, **more)
+        super().__init__(*arguments, **keywords)
 
     def _change_state(self, value: float) -> bool:
         was_on = bool(self._state)
@@ -112,10 +128,10 @@ class MeasuredService(Companion):
     def handle_request(self, request: dict[str, Any]) -> Any:
         """Do what `request["do"]` names. Return the answer, or None if the request has none.
 
-        `press`, `release`: a button of the panel. `game`: begin a game and skip its set-up, the
-        answer is its layout. `resume`: let the stopped clock run. `times`: answer when a lamp was
-        lit, when the buzzer began a tone (`tones_s`), when each alarm was due (`due_s`), and when
-        each turn ran out (`ends_s`).
+        - `press` and `release`: press or release the `button` of the panel.
+        - `game`: begin the `game` with its `options`, skip its set-up, and answer its layout.
+        - `resume`: let the stopped clock run.
+        - `times`: answer the `Times`, with those of one `lamp`.
         """
         if self.simulation is None:
             raise RuntimeError("the service is not in simulation")
@@ -136,29 +152,31 @@ class MeasuredService(Companion):
             case "resume":
                 self.table.resume("host")
             case "times":
-                return {
-                    "lit_s": list(hands.lamps[request["lamp"]][0].edges_s),
-                    "tones_s": list(hands.buzzer.edges_s),
-                    "due_s": sorted({alarm.at_s for alarm in self.alarms}),
-                    "ends_s": [
-                        alarm.at_s for alarm in self.alarms if alarm.signal.cue is Cue.TIME_OUT
-                    ],
-                }
+                ends_s = [alarm.at_s for alarm in self.alarms if alarm.signal.cue is Cue.TIME_OUT]
+                return Times(
+                    lit_s=list(hands.lamps[request["lamp"]][0].edges_s),
+                    tones_s=list(hands.buzzer.edges_s),
+                    due_s=sorted({alarm.at_s for alarm in self.alarms}),
+                    ends_s=ends_s,
+                )
         return None
 
 
 def main() -> None:
-    """Run the service with `SETTINGS PICTURES WIDTH HEIGHT`. Its first answer is its port."""
+    """Run the service with the arguments `SETTINGS PICTURES WIDTH HEIGHT`.
+
+    Print the port of its pages first, and then the answer to each request that has one.
+    """
     settings, pictures, width, height = sys.argv[1:]
     tune_allocator()
     hardware.simulated.MockPWMPin = StampedPin
     service = MeasuredService(Path(settings), Path(pictures), (int(width), int(height)))
     with service:
         freeze_objects()
-        print(json.dumps(service.server.port), flush=True)
+        print(service.server.port, flush=True)
         for line in sys.stdin:
-            if (answer := service.handle_request(json.loads(line))) is not None:
-                print(json.dumps(answer), flush=True)
+            if (answer := service.handle_request(msgspec.json.decode(line))) is not None:
+                print(msgspec.json.encode(answer).decode(), flush=True)
 
 
 if __name__ == "__main__":

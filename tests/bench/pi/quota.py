@@ -1,4 +1,8 @@
-"""Helpers: limit processes to a share of one core by the kernel's control groups (v1 or v2)."""
+"""Helpers: limit processes to a share of one core by the kernel's control groups (v1 or v2).
+
+In each period of some milliseconds the kernel lets the group run for its quota of time, and then
+holds all of its threads until the next period.
+"""
 
 from __future__ import annotations
 
@@ -10,23 +14,27 @@ from pathlib import Path
 
 from companion.core.ports import Closeable
 
-# Period in which the group may use its quota.
+# Period in which the group may use its quota. Short, so that a held thread waits for a few
+# milliseconds only.
 PERIOD_US = 5_000
-# The smallest quota that the kernel takes (`min_bw_quota_period_us` in `kernel/sched/core.c`).
-# For less, the period is made longer.
+# The smallest quota that the kernel accepts (`min_bw_quota_period_us` in `kernel/sched/core.c`).
+# For a share that would need less, the period is made longer.
 MIN_QUOTA_US = 1_000
-_TRIES = 50
+# Number of attempts to remove a group, and the pause in seconds after each: its killed processes
+# need some time to end.
+_REMOVALS = 50
+_REMOVAL_PAUSE_S = 0.02
 
 
 class NoQuota(Exception):
-    """This machine lets us set no quota. The message says why."""
+    """No quota of processor time can be set on this machine. The message says why."""
 
 
 class CpuQuota(Closeable):
     """A control group whose processes together get `share` of one core.
 
-    It is a context manager. `close` may be called twice, and kills the processes that are still in
-    the group. Raises `NoQuota`.
+    It is a context manager. Its `close` kills the processes that are still in the group, and may be
+    called twice. Raises `NoQuota` if the group cannot be made.
     """
 
     def __init__(self, share: float) -> None:
@@ -55,8 +63,11 @@ class CpuQuota(Closeable):
     def _write(self, name: str, text: str) -> None:
         (self._folder / name).write_text(text, encoding="ascii")
 
-    def holding(self, command: Sequence[str]) -> list[str]:
-        """Return a command that joins the group and then becomes the given command."""
+    def limited(self, command: Sequence[str]) -> list[str]:
+        """Return a command that joins the group and then becomes the given command.
+
+        The shell gets the group's file as `$0` and the command as `$@`.
+        """
         return [
             "/bin/sh",
             "-c",
@@ -67,18 +78,22 @@ class CpuQuota(Closeable):
 
     def close(self) -> None:
         """Kill all processes of the group, and remove it."""
-        for _ in range(_TRIES):
+        for _ in range(_REMOVALS):
             if not self._folder.exists():
                 return
             with contextlib.suppress(OSError):
                 for process in (self._folder / "cgroup.procs").read_text(encoding="ascii").split():
                     os.kill(int(process), 9)
                 self._folder.rmdir()
-            time.sleep(0.02)
+            time.sleep(_REMOVAL_PAUSE_S)
 
 
 def _parent() -> Path:
-    """Return the folder in which groups with a share of the processor can be made."""
+    """Return the folder of the control groups that limit processor time.
+
+    With version 1 of control groups, that is the folder of the controller `cpu`. With version 2,
+    it is the root folder, where the controller `cpu` has to be switched on for new groups.
+    """
     root = Path("/sys/fs/cgroup")
     if (root / "cpu/cpu.cfs_quota_us").exists() or (root / "cpu/cgroup.procs").exists():
         return root / "cpu"

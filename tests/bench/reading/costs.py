@@ -17,7 +17,7 @@ from statistics import median
 import cv2
 import numpy as np
 
-from bench.bars import CHANGED_RATIO, FIRST_RATIO, STILL_RATIO
+from bench.bars import CHANGED_PICTURE_BAR, FIRST_PICTURE_BAR, STILL_PICTURE_BAR
 from bench.reading.pictures import print_verdict
 from bench.reading.scenes import default_kits
 from companion.core.kit import DICTIONARY, Kit
@@ -97,9 +97,9 @@ def _bench_kit(kit: Kit, frames: int) -> bool:
     still_s = [read_s() for _ in range(frames)]
     good = True
     for bar, times_s in (
-        (STILL_RATIO, still_s),
-        (CHANGED_RATIO, changed_s),
-        (FIRST_RATIO, first_s),
+        (STILL_PICTURE_BAR, still_s),
+        (CHANGED_PICTURE_BAR, changed_s),
+        (FIRST_PICTURE_BAR, first_s),
     ):
         ratio = median(times_s) / median(peer_s)
         figures = f"{ratio:.3f} (at most {bar.limit:.3g})"

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from table_pictures import rendered_table
 
-from bench.bars import FIRST_RATIO
+from bench.bars import FIRST_PICTURE_BAR
 from bench.reading.costs import aruco_finder
 from bench.reading.ground_truth import prints_of
 from bench.reading.pictures import print_verdict
@@ -290,7 +290,9 @@ def bench_fans(quick: bool) -> bool:
     figures = f"{len(tally.wrong)} zones wrong (none allowed)"
     good = print_verdict("hard fans of cards", not tally.wrong, figures)
     ratio = median(tally.read_s) / median(tally.peer_s)
-    figures = f"{ratio:.2f} (at most {FIRST_RATIO.limit:.3g})"
-    good &= print_verdict(f"hard fans: {FIRST_RATIO.name}", ratio <= FIRST_RATIO.limit, figures)
+    figures = f"{ratio:.2f} (at most {FIRST_PICTURE_BAR.limit:.3g})"
+    good &= print_verdict(
+        f"hard fans: {FIRST_PICTURE_BAR.name}", ratio <= FIRST_PICTURE_BAR.limit, figures
+    )
     figures = f"{tally.readable_right} of {tally.readable} accepted (at least {MIN_RIGHT:.0%})"
     return print_verdict("easy fans of cards among them", share >= MIN_RIGHT, figures) and good
