@@ -1,13 +1,16 @@
-"""Kill the service a thousand times at random moments, and check that the journal has every
-acknowledged input once.
+"""Kill the service a thousand times at random moments, and check that it has lost no input.
 
-Two real services run at once, each with two phones over HTTP. One game has sealed orders (handed
-in, on disk, shown to nobody), the next a running clock. Each service is killed by SIGKILL while
-both phones tap, and restarted on the same files. Then the answers that the phones got, the journal
-and the pages are compared.
+Two real services run at once, each with two phones over HTTP. Their games have sealed orders
+(handed in, on disk, shown to nobody) or a running clock. Again and again, each service
 
-Killing a process tests the order of writing and showing. It does not test that the disk keeps what
-it was asked to sync: for that a whole machine has to lose its power (`make appliance`).
+1. is killed by SIGKILL while both phones tap,
+2. must have every input in its journal once for which a phone has got an acknowledgement,
+3. is restarted on the same files, and must show the same game, with its clock stopped at the time
+   that it had, and with sealed orders still sealed.
+
+Killing a process tests that an input is written before it is acknowledged or shown. It does not
+test that the disk keeps what it was asked to sync: for that a whole machine has to lose its power
+(`make appliance`).
 """
 
 from __future__ import annotations
@@ -46,12 +49,12 @@ from companion.tools.selfplay.people import Phone, Stuck
 # Number of services at once.
 TABLES = 2
 KILLS = 1000
-# Longest time in seconds between a restart and the next kill.
+# Longest time in seconds that people play between a restart and the next kill.
 MAX_PLAY_S = 0.8
-# Probability that somebody resigns instead of tapping on, so that games end in both ways.
+# Probability at each tap that a person resigns instead of playing on. So games end in both ways.
 RESIGN_PROBABILITY = 0.03
-# Probability at each tap that a person waits instead of ordering. North waits longer, so that
-# South's order often lies sealed alone.
+# Probability at each tap that a person waits instead of handing in orders. North waits longer, so
+# that often only South's orders are sealed.
 WAIT_PROBABILITY = {Seat.SOUTH: 0.3, Seat.NORTH: 0.85}
 # Exceptions that a phone meets when its service goes away.
 LOST_SERVICE = (OSError, http.client.HTTPException, ValueError)
@@ -61,10 +64,11 @@ reading_time_s = 0.1
 source = "none"
 fps = 0.5
 """
-# Tolerance in seconds for what a clock shows after a restart, because the machine is busy.
+# Tolerance in seconds for the time that a clock shows after a restart: the machine is busy.
 _CLOCK_SLACK_S = 0.5
-# What identifies an input in the journal: its kind, and its seat, game, moment (the number of the
-# decision) or stage, as far as they matter. A sealed action has its salt instead.
+# What identifies an input, both when a phone sends it and in the journal. The first part is its
+# kind, such as `resign`. The others are its seat, game, moment (the number of the decision) or
+# stage, if they matter to that kind. An action that is handed in is identified by its random salt.
 Key = tuple[str, ...]
 
 
@@ -78,7 +82,8 @@ class KillReport:
     lost: int = 0
     """Number of acknowledged inputs that are not in the journal."""
     twice: int = 0
-    """Number of inputs that the journal has more often than they were sent or can be accepted."""
+    """Number of inputs that the journal has too often: more often than phones have sent them, or
+    more often than the table may accept them."""
     sealed: int = 0
     """Number of kills while an order lay sealed."""
     running: int = 0
@@ -88,11 +93,11 @@ class KillReport:
     given_back_s: float = 0.0
     """Longest time that a kill gave back to the player whose clock ran."""
     resumed_s: list[float] = field(default_factory=list)
-    """Time from each restart to the first page."""
+    """Time in seconds from each restart to the first page."""
 
     @property
     def is_good(self) -> bool:
-        """Whether nothing was lost, doubled, revealed or otherwise wrong."""
+        """Whether the service was killed, and nothing was lost, doubled or otherwise wrong."""
         return not (self.lost or self.twice or self.wrong) and self.kills > 0
 
     def sentence(self) -> str:
@@ -107,11 +112,10 @@ class KillReport:
 
 
 def bench_kills(kills: int = KILLS) -> bool:
-    """Kill `kills` times, shared out over the services. Return whether every bar is kept."""
+    """Kill the services `kills` times in all. Return whether every bar is kept."""
+    kills_each = -(-kills // TABLES)  # rounded up
     with ThreadPoolExecutor(TABLES) as pool:
-        reports = list(
-            pool.map(lambda table: _kill_table(-(-kills // TABLES), table), range(TABLES))
-        )
+        reports = list(pool.map(lambda seed: _kill_table(kills_each, seed), range(TABLES)))
     good = RESUMED_BAR.judge([time_s for report in reports for time_s in report.resumed_s])
     for report in reports:
         print(report.sentence(), *report.wrong[:10], sep="\n        ", flush=True)
@@ -134,9 +138,10 @@ class PhoneRecord:
     acknowledged: Counter[Key] = field(default_factory=Counter)
     """How often each input was acknowledged."""
     unknown: Counter[Key] = field(default_factory=Counter)
-    """How often each input was sent without an answer that says whether it was accepted."""
+    """How often each input was sent without being acknowledged or refused, so that it may be in the
+    journal or not."""
     unanswered: tuple[str, dict[str, Any], Key] | None = None
-    """Address, body and key of the request that was cut off, to be sent again."""
+    """Path, body and key of the request that was cut off. It is sent again after the restart."""
 
 
 class Tapper:
@@ -162,37 +167,45 @@ class Tapper:
     def send_again(self) -> None:
         """Repeat the request that got no answer, as a phone does."""
         if self.record.unanswered:
-            what, body, key = self.record.unanswered
+            path, body, key = self.record.unanswered
             self.record.unanswered = None
-            self.send(what, body, key)
+            self.send(path, body, key)
 
-    def send(self, what: str, body: dict[str, Any], key: Key) -> bool:
-        """Send an input and note the answer. Return False if its acceptance is unknown."""
+    def send(self, path: str, body: dict[str, Any], key: Key) -> bool:
+        """Send an input, and note whether it is acknowledged.
+
+        Return False if no answer tells whether the service has accepted the input. It is then kept
+        for `send_again`.
+        """
         try:
-            answer = self.phone.post(what, body)
-        except Stuck as refused:
-            if '"late"' not in refused.message:  # plainly not accepted
+            answer = self.phone.post(path, body)
+        except Stuck as refusal:
+            # A refused input is not in the journal. Only the answer "late" does not tell: the table
+            # was too busy to answer in time, but may still accept the input.
+            if '"late"' not in refusal.message:
                 return True
         except LOST_SERVICE:
             pass  # the service went away, perhaps after it had written the input
         else:
-            # no receipt: the press waits for the camera and is not accepted yet
+            # An empty receipt is no acknowledgement: the press still waits for the camera.
             if answer.get("receipt") == "":
                 self.record.unknown[key] += 1
                 return True
             self.record.acknowledged[key] += 1
             return True
         self.record.unknown[key] += 1
-        self.record.unanswered = (what, body, key)
+        self.record.unanswered = (path, body, key)
         return False
 
     def _tap(self, view: dict[str, Any]) -> bool:
+        """Do one thing that is possible in this view. Return False as `send` does."""
         place = {"moment": view["moment"], "stage": view["stage"], "force": True}
         me = str(self.seat)
         match view["phase"]:
             case "lobby" | "over":
-                way = self._rng.choice(({"game": "outbuffered"}, {"game": "binmat", "preset": 1}))
-                return me != "south" or self.send("start", way, ("start",))
+                # a game with sealed orders, or one with a clock. Only South begins it
+                game = self._rng.choice(({"game": "outbuffered"}, {"game": "binmat", "preset": 1}))
+                return me != "south" or self.send("start", game, ("start",))
             case "setup":
                 return self.send("confirm", place, ("begin", view["moment"].partition(".")[0]))
             case "stages":
@@ -202,12 +215,14 @@ class Tapper:
         return self._press_clock(view) if view["clock"] else self._order(view)
 
     def _press_clock(self, view: dict[str, Any]) -> bool:
+        """Let a stopped clock run, or end one's own turn (in notation: a full stop)."""
         me, moment = str(self.seat), view["moment"]
         if view["clock"]["paused"]:
             return self.send("resume", {}, ("resume", me, moment.partition(".")[0]))
         return not view["seats"][me]["awaited"] or self._hand_in(moment, ".")
 
     def _order(self, view: dict[str, Any]) -> bool:
+        """Hand in orders, take them back, or wait."""
         me, moment = str(self.seat), view["moment"]
         if view["sealed"][me]:
             return self._rng.random() < 0.7 or self.send(
@@ -226,8 +241,8 @@ class Tapper:
 
 # ---- what the journal holds ----------------------------------------------------------------------
 
-# Kinds of input that can be accepted only once, whoever sends them.
-_ONCE = ("hand-in", "begin", "stage", "resign", "new game")
+# Kinds of input that the table may accept only once with the same key, whoever sends them.
+_ONCE_ONLY = ("hand-in", "begin", "stage", "resign", "new game")
 
 
 def keys_of(journal: Journal) -> Counter[Key]:
@@ -275,10 +290,10 @@ class KilledTable:
             for person in self.people:
                 person.phone.post("take", {"name": "Bench"})
             for _ in range(kills):
-                session, killed_s = self._play_and_kill(process)
+                session, killed_at_s = self._play_and_kill(process)
                 process.start()
                 self.report.resumed_s.append(process.wait_for_page())
-                self._compare_with_pages(process, session, killed_s)
+                self._compare_with_pages(process, session, killed_at_s)
                 for person in self.people:
                     person.send_again()
         finally:
@@ -287,63 +302,71 @@ class KilledTable:
         return self.report
 
     def _play_and_kill(self, process: ServerProcess) -> tuple[Session, float]:
-        """Let both tap for a random time, kill the service, and check the journal.
+        """Let both people tap for a random time, kill the service, and check the journal.
 
-        Return the table's session as the journal restores it, and when the kill was.
+        Return the session of the table as the journal restores it, and the moment of the kill in
+        monotonic seconds.
         """
         stop = threading.Event()
         threads = [threading.Thread(target=person.play, args=(stop,)) for person in self.people]
         for thread in threads:
             thread.start()
         time.sleep(self._rng.uniform(0.0, MAX_PLAY_S))
-        killed_s = time.monotonic()
+
+        killed_at_s = time.monotonic()
         process.kill()
         stop.set()
         for thread in threads:
             thread.join()
         self.report.kills += 1
+
         with Journal(self._folder / "journal.sqlite", read_only=True) as journal:
             self.compare_with_journal(keys_of(journal))
             session = journal.restore()
             if journal.notice:
                 self.report.wrong.append(journal.notice)
-        return session, killed_s
+        return session, killed_at_s
 
     def compare_with_journal(self, in_journal: Counter[Key]) -> None:
         """Count the acknowledged inputs that the journal lacks, and those that it has too often.
 
-        An input without an answer may be there or not. Inputs of the kinds `_ONCE` may be there
-        once even if no phone of ours has sent them with this key.
+        An input without an answer may be there or not. Inputs of the kinds `_ONCE_ONLY` may be
+        there once even if no phone has sent them with this key: phones do not know the number of a
+        new game.
         """
         acknowledged = sum((person.record.acknowledged for person in self.people), Counter[Key]())
         unknown = sum((person.record.unknown for person in self.people), Counter[Key]())
         self.report.lost = (acknowledged - in_journal).total()
         allowed = acknowledged + unknown
         for key in in_journal:
-            if key[0] in _ONCE:
+            if key[0] in _ONCE_ONLY:  # the first part of a key is its kind
                 allowed[key] = 1
-        twice = in_journal - allowed
-        twice.pop(("start",), None)
-        self.report.twice = twice.total()
+        too_often = in_journal - allowed
+        # the key of a start does not say which game it began, so games are counted by "new game"
+        too_often.pop(("start",), None)
+        self.report.twice = too_often.total()
 
-    def _compare_with_pages(self, process: ServerProcess, before: Session, killed_s: float) -> None:
+    def _compare_with_pages(
+        self, process: ServerProcess, before: Session, killed_at_s: float
+    ) -> None:
         """Compare what the pages say after a restart with the table at the kill."""
         views = {person.seat: person.phone.get("view") for person in self.people}
         view, wrong = views[Seat.SOUTH], self.report.wrong
-        is_on = before.phase is not Phase.OVER  # a restart after a finished game opens the lobby
-        if before.number and is_on and view["moment"].partition(".")[0] != str(before.number):
+        # after a finished game, the restarted table is in the lobby
+        was_on = before.phase is not Phase.OVER
+        if before.number and was_on and view["moment"].partition(".")[0] != str(before.number):
             wrong.append(f"game {before.number} came back as {view['moment']}")
         if any(seat["name"] is None for seat in view["seats"].values()):
             wrong.append("a seat lost its player")
         if view["moment"] == before.moment:
-            self._check_clock(before, view["clock"], killed_s)
+            self._check_clock(before, view["clock"], killed_at_s)
             if before.sealed and before.phase is Phase.ORDERS:
                 self._check_sealed(process, before, views)
 
-    def _check_clock(self, before: Session, clock: dict[str, Any], killed_s: float) -> None:
-        """Check that a clock that ran is stopped, and that it shows the time it had at the kill.
+    def _check_clock(self, before: Session, clock: dict[str, Any], killed_at_s: float) -> None:
+        """Check that a clock that ran at the kill is stopped, and shows the time that it had then.
 
-        It may show more, by the interval at which it is noted in the journal.
+        It may show more time, up to the interval at which the journal notes the clock.
         """
         countdown = before.countdown
         if (
@@ -354,7 +377,7 @@ class KilledTable:
         ):
             return
         self.report.running += 1
-        given_back_s = clock["left_s"] - max(0.0, countdown.due_s - killed_s)
+        given_back_s = clock["left_s"] - max(0.0, countdown.due_s - killed_at_s)
         self.report.given_back_s = max(self.report.given_back_s, given_back_s)
         is_right = -_CLOCK_SLACK_S <= given_back_s <= CLOCK_NOTE_INTERVAL_S + _CLOCK_SLACK_S
         if clock["paused"] != "restart" or not is_right:

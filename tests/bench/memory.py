@@ -1,4 +1,9 @@
-"""Measure the memory of a long evening: games are played while clients send requests."""
+"""Measure the memory that the service takes in a long evening.
+
+Two people play one game after the other, eight viewers follow them, and three clients send requests
+to all kinds of pages without a break. After each request the memory of the service is measured. Two
+things have a bar: the memory at the end, and how much it still grows in the second half.
+"""
 
 from __future__ import annotations
 
@@ -24,13 +29,14 @@ from companion.games import GAMES
 from companion.storage.journal import Journal
 from companion.tools.selfplay.people import Phone, Stuck
 
-REQUESTS, GAMES_PLAYED = 20_000, 40
-# Number of clients. The service lets no more of one address wait for pictures at a time.
+REQUESTS = 20_000
+GAMES_PLAYED = 40
+# Number of clients. The service lets no more clients of one address wait for pictures at a time.
 CLIENTS = 3
 VIEWERS = 8
 # Pause between two taps of the people who play.
 TURN_S = 0.1
-# Number of bytes that a client reads of a stream before it hangs up.
+# Number of bytes of a stream that a client reads before it hangs up.
 STREAM_BYTES = 2_000
 PAGES = (
     *("/", "/watch", "/join", "/host", "/settings", "/kit", "/rules/", "/history", "/host/health"),
@@ -39,14 +45,14 @@ PAGES = (
 )
 PICTURES = ("/camera/frame.jpg", "/workbench/frame.jpg")
 STREAMS = ("/live/watch", "/live/table", "/live/health", "/workbench/live")
-# Every so many requests one is for the sheets of a game, which take a second.
+# One of so many requests is for the printed sheets of a game, which take a second to draw.
 PDF_INTERVAL = 250
-# Number of groups of samples. The lowest sample of each group shows the growth.
+# Number of groups of samples. The lowest sample of each shows the growth, see `growth_mb`.
 GROUPS = 10
 
 
 def bench_memory(requests: int = REQUESTS, games: int = GAMES_PLAYED) -> bool:
-    """Simulate an evening, and return whether memory keeps its bars."""
+    """Simulate an evening, and return whether the memory keeps its bars."""
     with (
         tempfile.TemporaryDirectory() as folder,
         running_service(Path(folder), LOCAL_ONLY, "--simulate") as service,
@@ -55,8 +61,8 @@ def bench_memory(requests: int = REQUESTS, games: int = GAMES_PLAYED) -> bool:
             host_key = format_host_key(journal.key("host"))
         evening = Evening(service, host_key, requests)
         evening.spend(games)
-        refused = f"{evening.refused} answers that were not 200"
-        print(f"memory: {requests:,} requests over {games} games, {refused}", flush=True)
+        refusals = f"{evening.refusals} answers that were not 200"
+        print(f"memory: {requests:,} requests over {games} games, {refusals}", flush=True)
         is_flat = GROWTH_BAR.judge([growth_mb(evening.samples_mb)])
         return EVENING_BAR.judge([memory_mb(service.pid)]) and is_flat
 
@@ -64,9 +70,10 @@ def bench_memory(requests: int = REQUESTS, games: int = GAMES_PLAYED) -> bool:
 def growth_mb(samples_mb: Sequence[float]) -> float:
     """Return by how much memory grows over the last half of the samples.
 
-    The growth is that of a line of least squares through the lowest sample of each of ten groups.
-    Drawing sheets and pictures takes up to 40 MB for a while, which the lowest samples do not show.
-    Memory that is never freed raises them, too.
+    The samples are divided into ten groups. A line of least squares is laid through the lowest
+    samples of the groups, and the growth is that of the line. Drawing sheets and pictures takes up
+    to 40 MB for a while, which raises most samples but not the lowest ones. Memory that is never
+    freed raises the lowest ones, too.
 
     >>> samples_mb = [100 + number / 1000 for number in range(10_000)]
     >>> growth_mb(samples_mb)
@@ -74,11 +81,11 @@ def growth_mb(samples_mb: Sequence[float]) -> float:
     >>> growth_mb([size + 40 * (number % 250 < 100) for number, size in enumerate(samples_mb)])
     5.0
     """
-    last = samples_mb[len(samples_mb) // 2 :]
-    group_size = len(last) // GROUPS
+    last_half = samples_mb[len(samples_mb) // 2 :]
+    group_size = len(last_half) // GROUPS
     if not group_size:
         return 0.0
-    lowest = [min(last[group * group_size :][:group_size]) for group in range(GROUPS)]
+    lowest = [min(last_half[group * group_size :][:group_size]) for group in range(GROUPS)]
     slope = statistics.linear_regression(range(GROUPS), lowest).slope
     return round(slope * GROUPS, 6)
 
@@ -92,12 +99,15 @@ class Evening:
         self._paths = _request_paths()
         self._lock = threading.Lock()
         self._sent = 0
-        self.refused = 0
+        self.refusals = 0
         self.samples_mb: list[float] = []
-        """Memory after each request."""
+        """Memory of the service after each request."""
 
     def spend(self, games: int) -> None:
-        """Send all requests and play all games."""
+        """Send all requests and play all games.
+
+        Each game lasts until its share of the requests has been sent.
+        """
         port = self._service.port
         clients = [
             threading.Thread(target=self._send_requests, daemon=True) for _ in range(CLIENTS)
@@ -110,7 +120,7 @@ class Evening:
                 phone.post("take", {"name": "Bench"})
             names = itertools.islice(itertools.cycle(GAMES), games)
             for number, name in enumerate(names, start=1):
-                play_a_while(
+                play_until(
                     phones, name, Random(number), partial(self._has_sent_share, number / games)
                 )
             for client in clients:
@@ -139,7 +149,7 @@ class Evening:
                     line.close()
                     continue
                 answer.read()
-                self.refused += answer.status != http.client.OK
+                self.refusals += answer.status != http.client.OK
                 self.samples_mb.append(memory_mb(self._service.pid))
             except (OSError, http.client.HTTPException):
                 line.close()
@@ -147,7 +157,10 @@ class Evening:
 
 
 def _request_paths() -> Iterator[str]:
-    """Yield paths: pictures and pages in turn, every tenth time a stream, sometimes sheets."""
+    """Yield paths for ever: pictures and pages in turn, but each tenth one is a stream.
+
+    One in `PDF_INTERVAL` is for printed sheets.
+    """
     pages = itertools.cycle([*PAGES, *(f"/rules/{name}" for name in GAMES)])
     pictures, streams = itertools.cycle(PICTURES), itertools.cycle(STREAMS)
     sheets = itertools.cycle([f"/kit/{name}.pdf" for name in GAMES])
@@ -160,15 +173,17 @@ def _request_paths() -> Iterator[str]:
             yield next(pictures if number % 2 else pages)
 
 
-def play_a_while(
+def play_until(
     phones: Sequence[Phone], name: str, rng: Random, is_enough: Callable[[], bool]
 ) -> None:
-    """Play one game after another by random taps until `is_enough`, then resign."""
+    """Play a game by random taps until `is_enough` returns true, then resign.
+
+    If the game ends before, begin it again.
+    """
     phones[0].post("start", {"game": name})
     while not is_enough():
-        with contextlib.suppress(
-            Stuck
-        ):  # the camera or the game's clock has changed the view meanwhile
+        # A request is refused if the camera or the game's clock has changed the view meanwhile.
+        with contextlib.suppress(Stuck):
             view = phones[0].get("view")
             if view["phase"] in ("setup", "stages"):
                 place = {"moment": view["moment"], "stage": view["stage"], "force": True}
@@ -185,7 +200,8 @@ def play_a_while(
 def _decide(phones: Sequence[Phone], name: str, moment: str, rng: Random) -> None:
     """Hand in a random action of each seat that may act.
 
-    Where the pages list none, as for sealed orders, hand in what is legal in the first turn.
+    The pages of some games list the legal actions. They list none for sealed orders: then hand in
+    for each seat what is legal in the first turn, and mostly in later ones, too.
     """
     game = GAMES[name]
     plays_by_seat = [phone.get("plays")["plays"] for phone in phones]
@@ -197,5 +213,4 @@ def _decide(phones: Sequence[Phone], name: str, moment: str, rng: Random) -> Non
             action = game.format(game.random_action(first_state, seat, rng))
         else:
             continue
-        salt = f"{rng.getrandbits(128):032x}"
-        phone.post("hand-in", {"moment": moment, "action": action, "salt": salt})
+        phone.hand_in(moment, action, rng.getrandbits(128))

@@ -128,8 +128,8 @@ class ServerProcess:
 def play_command(folder: Path, settings: str, *arguments: str) -> list[str]:
     """Write a settings file, and return the command that runs a table with it.
 
-    The table has its state in the same folder, and no voice. `settings` is the rest of the file, and
-    must leave the tables `state_dir` and `voice` out. `arguments` are appended to the command.
+    The table has its state in the same folder, and no voice. `settings` is the rest of the file, as
+    TOML. `arguments` are appended to the command.
     """
     path = folder / "settings.toml"
     state = f"state_dir = {json.dumps(str(folder))}\n"

@@ -1,9 +1,9 @@
-"""Measure how fast live pages of a table or a hub follow, beside the smallest Flask application
-behind the same server, waitress.
+"""Measure how fast the live pages of a table or a hub show a change, compared with bare Flask.
 
-That application is called the peer. It stores an order in SQLite as safely as the table does, and
-sends 8 kB to a queue of each viewer. It draws nothing, hides nothing and checks nothing. Both run
-at the same time as processes of their own.
+The smallest possible Flask application, behind the same server (waitress), is called the peer. It
+stores an order in SQLite as safely as the table does, and puts 8 kB into a queue of each viewer. It
+draws nothing, hides nothing and checks nothing. The program and the peer run at the same time, as
+processes of their own, and are measured in turn.
 """
 
 from __future__ import annotations
@@ -25,15 +25,18 @@ from bench.visitors import Viewers, begin_orders, toggle_order
 from companion.core.kit import SEATS
 from companion.tools.selfplay.people import Phone
 
-TABLE_VIEWERS, HUB_VIEWERS = (3, 64), 1000
+# Numbers of viewers of a table, each of which is measured, and number of viewers of a hub.
+TABLE_VIEWERS = (3, 64)
+HUB_VIEWERS = 1000
+# Number of events that are measured.
 EVENTS = 30
 # Pauses before each event of a table and of a hub.
-PAUSE_S = 0.25
+TABLE_PAUSE_S = 0.25
 HUB_PAUSE_S = 1.5
-# Largest ratio of our median time to the peer's, until the last viewer has an event. The peer draws
-# nothing.
+# Until the last viewer has an event, our median time may be this many times that of the peer. It is
+# more than 1, because the peer draws nothing.
 MAX_RATIO = 5.0
-# Program of the peer. Its arguments are its database and the number of viewers.
+# Program of the peer. Its arguments are the path of its database and the number of viewers.
 PEER = r"""
 import queue, sqlite3, sys, threading
 from flask import Flask, Response, request
@@ -83,7 +86,10 @@ serve_hub(int(sys.argv[1]))
 
 
 def serve_hub(viewers: int) -> None:
-    """Serve a hub with one table, which shows its next record for each line on standard input."""
+    """Serve a hub with one table until the process is killed.
+
+    For each line on standard input, the hub receives the table's next record and shows it.
+    """
     from hub_room import RecordingHost, open_league, played_records  # noqa: PLC0415 - of the child process alone
 
     from companion.core.clock import RealClock  # noqa: PLC0415
@@ -112,7 +118,10 @@ def serve_hub(viewers: int) -> None:
 def _start_program(
     stack: ExitStack, program: str, *arguments: str
 ) -> tuple[subprocess.Popen[str], int]:
-    """Start a program whose first line is its port, until the stack closes. Return both."""
+    """Start a Python program, which prints its port first. It is ended when the stack closes.
+
+    Return the process and the port.
+    """
     command = [sys.executable, "-c", program, *arguments]
     process = stack.enter_context(
         subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -123,7 +132,7 @@ def _start_program(
 
 
 def bench_streams() -> bool:
-    """Measure tables and a hub, print the figures, and return whether every bar is kept."""
+    """Measure tables and a hub. Return whether every bar is kept."""
     good = True
     for viewers in TABLE_VIEWERS:
         good &= _bench_table(viewers)
@@ -131,6 +140,7 @@ def bench_streams() -> bool:
 
 
 def _bench_table(viewers: int) -> bool:
+    """Measure from an order on a phone to the screens of all viewers of a table."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         settings = f'{LOCAL_ONLY}viewers = {max(TABLE_VIEWERS)}\n[camera]\nsource = "none"\n'
@@ -139,13 +149,18 @@ def _bench_table(viewers: int) -> bool:
         moment = begin_orders(phones)
         ours = stack.enter_context(Viewers(service.port, ["/live/watch"] * viewers))
         times_ms, is_good = _time_beside_peer(
-            stack, ours, lambda number: toggle_order(phones[1], moment, number), viewers, PAUSE_S
+            stack,
+            ours,
+            lambda index: toggle_order(phones[1], moment, index),
+            viewers,
+            TABLE_PAUSE_S,
         )
         print(f"    {viewers} viewers, {memory_mb(service.pid):.0f} MB", flush=True)
     return PHONE_TO_SCREENS_BAR.judge(times_ms) and is_good
 
 
 def _bench_hub(viewers: int) -> bool:
+    """Measure from a record that the hub receives to the screens of all viewers of that table."""
     with ExitStack() as stack:
         hub, port = _start_program(stack, HUB, str(viewers))
 
@@ -163,32 +178,37 @@ def _bench_hub(viewers: int) -> bool:
 def _time_beside_peer(
     stack: ExitStack, ours: Viewers, cause: Callable[[int], None], viewers: int, pause_s: float
 ) -> tuple[list[float], bool]:
-    """Cause events on our server, by `cause`, and on the peer in turn.
+    """Cause events on our server and on the peer in turn, `EVENTS` on each.
 
-    Return the milliseconds until our last viewer had each event, and whether their median is at
-    most `MAX_RATIO` times that of the peer.
+    `cause` is called with the index of the event, and causes it on our server. `ours` are the
+    `viewers` of our server. The peer is started with as many.
+
+    Return the milliseconds until the last of our viewers had each event, and whether their median
+    is at most `MAX_RATIO` times that of the peer.
     """
     folder = stack.enter_context(tempfile.TemporaryDirectory())
     _, port = _start_program(stack, PEER, f"{folder}/peer.sqlite", str(viewers))
     theirs = stack.enter_context(Viewers(port, ["/live"] * viewers))
 
-    def post(_: int) -> None:
-        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=20)) as line:
-            line.request("POST", "/order", "UUU")
-            line.getresponse().read()
+    def post_order(_: int) -> None:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+        with contextlib.closing(connection):
+            connection.request("POST", "/order", "UUU")
+            connection.getresponse().read()
 
     own_ms, peer_ms = list[float](), list[float]()
-    for number in range(EVENTS):
-        for samples_ms, watchers, act in ((own_ms, ours, cause), (peer_ms, theirs, post)):
+    for index in range(EVENTS):
+        for samples_ms, watchers, act in ((own_ms, ours, cause), (peer_ms, theirs, post_order)):
             time.sleep(pause_s)
             began_s = time.monotonic()
-            act(number)
+            act(index)
             samples_ms.append((watchers.wait_for_event(began_s) - began_s) * 1000)
-    own, peer = statistics.median(own_ms), statistics.median(peer_ms)
-    is_good = own <= MAX_RATIO * peer
+    own_median_ms, peer_median_ms = statistics.median(own_ms), statistics.median(peer_ms)
+    ratio = own_median_ms / peer_median_ms
+    is_good = ratio <= MAX_RATIO
     print(
-        f"event -> {viewers} screens: the last has it after {own:.1f} ms (median), "
-        f"bare Flask {peer:.1f} ms: {own / peer:.1f} x (at most {MAX_RATIO:g})  "
+        f"event -> {viewers} screens: the last has it after {own_median_ms:.1f} ms (median), "
+        f"bare Flask {peer_median_ms:.1f} ms: {ratio:.1f} x (at most {MAX_RATIO:g})  "
         f"{'ok' if is_good else 'TOO SLOW'}",
         flush=True,
     )

@@ -162,6 +162,6 @@ def toggle_order(phone: Phone, moment: str, index: int) -> None:
     Either changes the pages of all viewers. "III" is Outbuffered's notation for three times I.
     """
     if index % 2 == 0:
-        phone.post("hand-in", {"moment": moment, "action": "III", "salt": f"{index:032x}"})
+        phone.hand_in(moment, "III", salt=index)
     else:
         phone.post("take-back", {"moment": moment})

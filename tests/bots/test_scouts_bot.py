@@ -72,8 +72,8 @@ def test_a_blocked_game_of_beginners_ends() -> None:
     and then plays something else. When it compared whole positions, a thousand decisions did not
     end the game.
     """
-    pairing = Pairing("scouts", level=1, rival=1, seat=None, bar=0.0)
-    assert play_game(pairing, number=27) != 0
+    pairing = Pairing("scouts", level=1, rival=1, seat=None, min_share=0.0)
+    assert play_game(pairing, index=27) != 0
 
 
 @pytest.mark.parametrize("rock", ["R@d5-e5", "B@d5"])

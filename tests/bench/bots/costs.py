@@ -1,6 +1,6 @@
-"""Measure the processor time of an opponent's decisions and the memory of its process.
+"""Measure the processor time of an opponent's decisions, and the memory of its process.
 
-It plays whole games against random actions.
+The opponent plays whole games against random actions.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from companion.core.kit import SEATS
 from companion.games import game_named
 
 COST_GAMES = 4
-# Number of decisions after which a game is left.
+# Number of decisions after which a game is broken off.
 MAX_DECISIONS = 200
 
 
 def bench_costs(name: str, quick: bool) -> bool:
-    """Print what the strongest level of a game costs, and return whether that keeps the bars."""
+    """Measure the strongest level of a game's opponent. Return whether the bars are kept."""
     spent_s, sizes_mb = list[float](), list[float]()
-    for number in range(1 if quick else COST_GAMES):
-        times_s, peak_mb = _play(name, number)
+    for seed in range(1 if quick else COST_GAMES):
+        times_s, peak_mb = _play(name, seed)
         spent_s += times_s
         sizes_mb.append(peak_mb)
     print(name, flush=True)
@@ -36,14 +36,14 @@ def bench_costs(name: str, quick: bool) -> bool:
     return OPPONENT_BAR.judge(sizes_mb) and good
 
 
-def _play(name: str, number: int) -> tuple[list[float], float]:
+def _play(name: str, seed: int) -> tuple[list[float], float]:
     """Play one game against random actions.
 
     Return the seconds of processor time of each decision, and the peak of the memory in MB.
     """
-    game, rng, seat = game_named(name), Random(f"costs/{name}/{number}"), SEATS[number % 2]
+    game, rng, seat = game_named(name), Random(f"costs/{name}/{seed}"), SEATS[seed % 2]
     state, spent_s = game.setup(game.options({}), rng), list[float]()
-    with BotProcess(bot_command(name, LEVELS[-1], number)) as bot:
+    with BotProcess(bot_command(name, LEVELS[-1], seed)) as bot:
         pid = bot.child.pid
         bot.new(seat, {}, TIMEOUT_S)
         while (due := game.to_act(state)) and len(spent_s) < MAX_DECISIONS:
@@ -60,6 +60,7 @@ def _play(name: str, number: int) -> tuple[list[float], float]:
             ]
             bot.see(game.view(state, seat), events, TIMEOUT_S)
         status = Path(f"/proc/{pid}/status").read_text()
+    # VmHWM is the peak of the resident memory
     peak = re.search(r"VmHWM:\s+(\d+) kB", status)
     assert peak
     return spent_s, int(peak[1]) / 1024

@@ -1,6 +1,6 @@
-"""Helpers: play one game between a bot and a rival in this process.
+"""Helpers: play one game between a bot and a rival, in this process.
 
-A bot gets the view of its seat alone.
+A bot sees only the view of its seat.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from companion.core.i18n import translate_for_json
 from companion.core.kit import SEATS, Seat
 from companion.games import game_named
 
-# Number that deals and seeds are made from. Number 0 was used for tuning.
-SAMPLE = 1
+# Seed of all deals and bots. The bots were tuned with the games of the seed 0.
+SAMPLE_SEED = 1
 # Number of decisions after which a game without an end counts as a draw.
 MAX_DECISIONS = 1000
 
 
 @dataclass(frozen=True)
 class Pairing:
-    """A match of a bot and a rival, with the bounds for the bot's share of wins."""
+    """A bot and a rival who play a match, with the bounds for the bot's share of wins."""
 
     game: str
     level: int
@@ -32,28 +32,32 @@ class Pairing:
     rival: int | str
     """Another level, or the name of a player by rule of thumb."""
     seat: Seat | None
-    """The bot's seat. None: both seats in turn."""
-    bar: float
-    """Smallest lower bound of the 95 % interval."""
-    most: float = 1.0
-    """Largest upper bound of the 95 % interval."""
+    """The bot's seat, or None if it has both seats in turn."""
+    min_share: float
+    """The lower end of the 95 % interval must be at least this."""
+    max_share: float = 1.0
+    """The upper end of the 95 % interval may be at most this."""
 
     @property
     def name(self) -> str:
-        """Name by which it is chosen and printed: `kahmate 3 v 2`, `binmat 3 v greedy as south`."""
+        """The pairing's name for `--only` and the results.
+
+        Examples are `kahmate 3 v 2` and `binmat 3 v greedy as south`.
+        """
         role = f" as {self.seat}" if self.seat else ""
         return f"{self.game} {self.level} v {self.rival}{role}"
 
 
-def play_game(pairing: Pairing, number: int) -> int:
+def play_game(pairing: Pairing, index: int) -> int:
     """Play one game of a match. Return 1 if the bot won, -1 if it lost, 0 for a draw.
 
-    The games 2n and 2n + 1 have the same deal, with the seats swapped.
+    The games with the indices 2n and 2n + 1 have the same deal, with the seats swapped.
     """
     game = game_named(pairing.game)
-    rng = Random(f"{pairing.game}/{SAMPLE}/{number // 2}")
-    seat, seed = pairing.seat or SEATS[number % 2], 100_000 * SAMPLE + number
-    state, chance = game.setup(game.options({}), rng), Random(seed)
+    # for the deal and all other chance of the game
+    rng = Random(f"{pairing.game}/{SAMPLE_SEED}/{index // 2}")
+    seat, seed = pairing.seat or SEATS[index % 2], 100_000 * SAMPLE_SEED + index
+    state, rival_rng = game.setup(game.options({}), rng), Random(seed)
     bots = {seat: bot_for(pairing.game, seat, {}, pairing.level, seed)}
     rival = None
     if isinstance(pairing.rival, int):
@@ -68,7 +72,7 @@ def play_game(pairing: Pairing, number: int) -> int:
             if side in bots:
                 texts[side] = bots[side].choose(game.view(state, side)).action
             elif rival is not None:
-                texts[side] = rival(game, state, side, chance)
+                texts[side] = rival(game, state, side, rival_rng)
         actions = {side: game.parse(text) for side, text in texts.items()}
         game.require(state, actions)
         step = game.apply(state, actions, rng)

@@ -1,4 +1,4 @@
-"""Benches of a hub, and the hub as a process of its own on the real clock."""
+"""Benches of a hub, and the hub as a process of its own."""
 
 from __future__ import annotations
 
@@ -12,13 +12,11 @@ from pathlib import Path
 
 from ports import free_port
 
-from bench.processes import ServerProcess, children_of
+from bench.processes import TIMEOUT_S, ServerProcess, children_of
 from companion.core.network import format_host_key
 from companion.hub.joining import join
 from companion.hub.membership import Membership
 from companion.hub_server.folder import HubFolder
-
-TIMEOUT_S = 60.0
 
 
 class HubProcess(ServerProcess):
@@ -27,14 +25,14 @@ class HubProcess(ServerProcess):
     def __init__(self, folder: Path) -> None:
         self.folder, self.nats_port = folder, free_port()
         folder.mkdir()
-        words = ["--folder", str(folder), "--host", "127.0.0.1"]
-        words += ["--nats-port", str(self.nats_port)]
-        super().__init__([sys.executable, "-m", "companion", "hub", *words], folder)
+        options = ["--folder", str(folder), "--host", "127.0.0.1"]
+        options += ["--nats-port", str(self.nats_port)]
+        super().__init__([sys.executable, "-m", "companion", "hub", *options], folder)
 
     def start(self) -> None:
         """Start the hub, and wait for its first page.
 
-        Try again while the NATS server of the hub before still has its port.
+        Try again as long as the port is still in use by the NATS server of the hub that was killed.
         """
         end_s = time.monotonic() + TIMEOUT_S
         while True:
@@ -48,9 +46,9 @@ class HubProcess(ServerProcess):
                 time.sleep(0.5)
 
     def join(self, name: str) -> Membership:
-        """Let a table join the hub, and admit it as the owner. Return its membership."""
-        code = str(self._ask("new-code", {})["code"])
-        member = join(f"127.0.0.1:{self.port}", code, name, sends_names=False)
+        """Let a table join the hub, and admit it as the hub's owner. Return its membership."""
+        join_code = str(self._ask("new-code", {})["code"])
+        member = join(f"127.0.0.1:{self.port}", join_code, name, sends_names=False)
         self._ask("let-in", {"number": member.number})
         return member
 
@@ -68,13 +66,13 @@ class HubProcess(ServerProcess):
 
     def kill_nats(self) -> None:
         """Kill the hub's NATS server, but not the hub. The hub starts another one."""
-        for child in children_of(self.pid):
-            kill(child, signal.SIGKILL)
+        for child_pid in children_of(self.pid):
+            kill(child_pid, signal.SIGKILL)
 
     def hang(self, seconds: float) -> None:
-        """Stop the hub and its NATS server for `seconds`, let them go on, and wait as long."""
-        processes = (self.pid, *children_of(self.pid))
-        for number in (signal.SIGSTOP, signal.SIGCONT):
-            for process in processes:
-                kill(process, number)
+        """Freeze the hub and its NATS server for `seconds`, let them go on, and wait as long."""
+        pids = (self.pid, *children_of(self.pid))
+        for signal_number in (signal.SIGSTOP, signal.SIGCONT):
+            for pid in pids:
+                kill(pid, signal_number)
             time.sleep(seconds)

@@ -1,6 +1,6 @@
 """Helpers: a line between a table and its hub that can be cut.
 
-The line is a process of its own that relays bytes.
+The line is a process of its own, which relays bytes: `python -m bench.hub.line PORT TARGET_PORT`.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from asyncio import StreamReader, StreamWriter
 
 from ports import free_port
 
-CHUNK = 65_536
+# Largest number of bytes that are read at once.
+CHUNK_BYTES = 65_536
 
 
 class CuttableLine:
-    """A relay between its own `port` and `target_port` of this machine, until it is cut."""
+    """A relay from its own `port` to `target_port` of this machine, until it is cut."""
 
     def __init__(self, target_port: int) -> None:
         self.port, self._target_port = free_port(), target_port
@@ -35,6 +36,8 @@ class CuttableLine:
 
 
 async def _relay(port: int, target_port: int) -> None:
+    """Connect whoever comes to `port` with `target_port`, until the process is killed."""
+
     async def carry(reader: StreamReader, writer: StreamWriter) -> None:
         with contextlib.suppress(OSError):
             far_reader, far_writer = await asyncio.open_connection("127.0.0.1", target_port)
@@ -47,7 +50,7 @@ async def _relay(port: int, target_port: int) -> None:
 
 async def _copy_bytes(reader: StreamReader, writer: StreamWriter) -> None:
     with contextlib.suppress(OSError):
-        while data := await reader.read(CHUNK):
+        while data := await reader.read(CHUNK_BYTES):
             writer.write(data)
             await writer.drain()
     writer.close()

@@ -1,11 +1,12 @@
-"""Play games between two tables while services, hub, NATS server and the lines to it are killed.
+"""Play games between two tables over a hub, while the processes of all of them are killed.
 
 Each table is `companion play` as a process of its own, and a phone over HTTP plays its seat at
-random. The hub is `companion hub`, and each table's line to it is a process, too. In the end
+random. The hub is `companion hub`, which has its NATS server as a child process. The line from each
+table to the hub is a process, too. In the end
 
-- both journals have the same game, with every acknowledged order once,
-- no table has received an order before its own was sealed (handed in and on disk),
-- the hub has every input of both tables once and in order, and the result of every game once.
+- both journals must have the same game, with every acknowledged order once,
+- no table may have received an order before its own was sealed (handed in and on disk),
+- the hub must have every input of both tables once and in order, and the result of every game once.
 """
 
 from __future__ import annotations
@@ -45,13 +46,15 @@ from companion.tools.selfplay.people import Phone, Stuck
 KILLS = 200
 GAMES = ("outbuffered", "arena", "scouts", "kahmate")
 # Shortest and longest pause between two kills.
-PAUSE_S = (0.2, 1.5)
-# How long the hub hangs, and the shortest and longest time that a line stays cut.
-HANG_S, CUT_S = 0.4, (0.1, 3.0)
+PAUSE_RANGE_S = (0.2, 1.5)
+# How long the hub hangs.
+HANG_S = 0.4
+# Shortest and longest time that a line stays cut.
+CUT_RANGE_S = (0.1, 3.0)
 # Pause between two taps of a phone.
 TURN_S = 0.02
 SETTINGS = f'{LOCAL_ONLY}[table]\nreading_time_s = 0.1\n[camera]\nsource = "none"\n'
-# Timeout for the end of a game after the last kill, and for the beginning of a game.
+# Timeout for a game to begin, and for a game to end after the last kill.
 _GAME_TIMEOUT_S = 300.0
 
 
@@ -76,20 +79,21 @@ class PairService:
         self._end = threading.Event()
         self._player: threading.Thread | None = None
 
-    @property
-    def journal(self) -> Journal:
-        """The service's journal, opened for reading only."""
+    def open_journal(self) -> Journal:
+        """Open the service's journal for reading only."""
         return Journal(self.folder / "journal.sqlite", read_only=True)
 
-    @property
-    def phase(self) -> str:
-        """The phase of the table's game, or an empty string if nobody answers."""
+    def fetch_phase(self) -> str:
+        """Return the phase of the table's game, or an empty string if nobody answers."""
         with contextlib.suppress(Stuck, *LOST_SERVICE):
             return str(self._phone.get("view")["phase"])
         return ""
 
     def ask(self, what: str, **body: str) -> dict[str, Any]:
-        """Send a request about games at two tables as the owner. Raises SystemTrouble."""
+        """Send a request about games at two tables, as the owner. Return the answer.
+
+        Raises SystemTrouble.
+        """
         web = WebSettings(host="127.0.0.1", port=self.process.port)
         settings = Settings(state_dir=str(self.folder), web=web)
         return ask_running(settings, f"/api/host/hub/{what}", body)
@@ -113,11 +117,12 @@ class PairService:
 
     def _play(self) -> None:
         while not self._end.wait(TURN_S):
-            # the other table has ended the moment, or the service is gone
+            # refused if the other table has ended the moment, lost if the service is gone
             with contextlib.suppress(Stuck, *LOST_SERVICE):
                 self._act(self._phone.get("view"))
 
     def _act(self, view: dict[str, object]) -> None:
+        """Do what the table waits for at this seat, if anything."""
         place = {"moment": view["moment"], "stage": view["stage"], "force": True}
         match view["phase"]:
             case "setup" | "stages":
@@ -129,21 +134,27 @@ class PairService:
                 self._order(str(view["moment"]))
 
     def _order(self, moment: str) -> None:
-        """Hand in a random action that is legal in the game as the journal restores it."""
-        with self.journal as journal:
+        """Hand in a random action that is legal in the game as the journal restores it.
+
+        Do nothing if the journal has moved on from this moment.
+        """
+        with self.open_journal() as journal:
             session = journal.fold(int(moment.partition(".")[0]))
         if session.moment != moment or self.seat not in session.awaited_seats:
             return
         game, salt = session.require_game(), f"{self._rng.getrandbits(128):032x}"
         action = game.format(game.random_action(session.state, self.seat, self._rng))
         answer = self._phone.post("hand-in", {"moment": moment, "action": action, "salt": salt})
-        if answer["receipt"]:  # there is none while a press waits for the camera
+        # the receipt is empty while a press waits for the camera
+        if answer["receipt"]:
             self.acknowledged[salt] += 1
 
 
 def bench_pairs(kills: int = KILLS, seed: int = 7) -> bool:
     """Play each game at least once, until `kills` SIGKILLs are done. Return whether all is well."""
-    rng, games, faults = Random(seed), 0, list[str]()
+    rng = Random(seed)
+    game_count, faults = 0, list[str]()
+    # how often each thing was killed
     killed = Counter[str]()
     with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as stack:
         folder = Path(name)
@@ -153,20 +164,21 @@ def bench_pairs(kills: int = KILLS, seed: int = 7) -> bool:
         for seat in SEATS:
             tables.append(PairService(folder / seat, seat, hub))
             for close in (tables[-1].line.cut, tables[-1].process.kill, tables[-1].stop):
-                stack.callback(close)  # closed in the reverse order
-        while killed.total() < kills or games < len(GAMES):
-            game = GAMES[games % len(GAMES)]
+                stack.callback(close)  # called in the reverse order
+        while killed.total() < kills or game_count < len(GAMES):
+            game = GAMES[game_count % len(GAMES)]
             _begin_game(tables, game)
+            # at most an equal share of all kills (rounded up) in one game
             max_kills = min(kills - killed.total(), -(-kills // len(GAMES)))
             killed += _play(tables, hub, rng, max_kills)
-            games += 1
+            game_count += 1
             fault = _find_fault(tables)
             faults += [fault] if fault else []
             print(f"pairs: {game}: {fault or 'the same at both tables'}", flush=True)
-        faults += _find_faults_at_hub(hub, tables, games)
+        faults += _find_faults_at_hub(hub, tables, game_count)
     orders = sum(table.acknowledged.total() for table in tables)
     print(
-        f"pairs: {games} games at two tables, {killed.total()} SIGKILLs ({dict(killed)}), "
+        f"pairs: {game_count} games at two tables, {killed.total()} SIGKILLs ({dict(killed)}), "
         f"{orders} orders acknowledged: {faults or 'none lost, doubled or seen early  ok'}",
         flush=True,
     )
@@ -182,24 +194,28 @@ def _begin_game(tables: list[PairService], game: str) -> None:
             north.ask("take", code=south.ask("offer", game=game, seat="south")["code"])
             break
         except SystemTrouble:
-            if time.monotonic() > end_s:  # before that, a line may just not be up yet
+            # a line to the hub may not be up yet
+            if time.monotonic() > end_s:
                 raise
             time.sleep(1)
-    while not all(table.phase in ("setup", "orders") for table in tables):
+    while not all(table.fetch_phase() in ("setup", "orders") for table in tables):
         if time.monotonic() > end_s:
             raise RuntimeError("the tables do not begin")
         time.sleep(TURN_S)
 
 
 def _play(tables: list[PairService], hub: HubProcess, rng: Random, max_kills: int) -> Counter[str]:
-    """Play one game, and resign after `max_kills`. Return how often each thing was killed."""
+    """Play one game while things are killed. After `max_kills`, one table resigns.
+
+    Return how often each thing was killed. Raises RuntimeError if the game does not end.
+    """
     killed, end_s = Counter[str](), time.monotonic() + _GAME_TIMEOUT_S
     for table in tables:
         table.play()
     try:
         while True:
-            time.sleep(rng.uniform(*PAUSE_S))
-            if all(table.phase == "over" for table in tables):
+            time.sleep(rng.uniform(*PAUSE_RANGE_S))
+            if all(table.fetch_phase() == "over" for table in tables):
                 return killed
             if killed.total() < max_kills:
                 killed += _break_something(rng, hub, tables)
@@ -214,9 +230,10 @@ def _play(tables: list[PairService], hub: HubProcess, rng: Random, max_kills: in
 
 
 def _break_something(rng: Random, hub: HubProcess, tables: list[PairService]) -> Counter[str]:
-    """Kill the hub, its NATS server, a service or both, cut a line, or let the hub hang.
+    """Kill the hub, its NATS server, one service or both, cut a line, or let the hub hang.
 
-    Return how often each thing was killed.
+    What was killed is started again. Return how often each thing was killed: hanging does not
+    count.
     """
     match rng.randrange(12):
         case 0:
@@ -232,7 +249,7 @@ def _break_something(rng: Random, hub: HubProcess, tables: list[PairService]) ->
         case 3 | 4:
             line = rng.choice(tables).line
             line.cut()
-            time.sleep(rng.uniform(*CUT_S))
+            time.sleep(rng.uniform(*CUT_RANGE_S))
             line.mend()
             return Counter({"a line": 1})
         case 5:
@@ -251,7 +268,7 @@ def _find_fault(tables: list[PairService]) -> str:
     """Return what is wrong in the journals of the last game, or an empty string."""
     sessions: list[Session] = []
     for table in tables:
-        with table.journal as journal:
+        with table.open_journal() as journal:
             sessions.append(journal.fold(journal.games()[-1]))
             records = [entry.record for entry in journal.entries()]
             salts = Counter(
@@ -274,10 +291,12 @@ def _find_fault(tables: list[PairService]) -> str:
 
 
 def _find_early_order(journal: Journal, session: Session) -> str:
-    """Return the first moment whose order this table received before its own was sealed.
+    """Return the first moment at which a table received the order of the other one too early.
 
-    Return an empty string if there is none. Moments in which only one seat acts do not count.
+    That is before its own order was sealed. Return an empty string if there is no such moment.
+    Moments at which only one seat acts do not count.
     """
+    # moments at which this table's own order is sealed
     sealed: set[str] = set()
     for entry in journal.entries(session.game_number):
         record = entry.record
@@ -294,32 +313,33 @@ def _find_early_order(journal: Journal, session: Session) -> str:
 # ---- what the hub has ----------------------------------------------------------------------------
 
 
-def _find_faults_at_hub(hub: HubProcess, tables: list[PairService], games: int) -> list[str]:
-    """Compare the hub's inputs with the journals, and its results with the games. Return faults.
+def _find_faults_at_hub(hub: HubProcess, tables: list[PairService], game_count: int) -> list[str]:
+    """Compare the hub's inputs with the journals, and its results with the games played.
 
-    The hub keeps the newest inputs only, so that it may have fewer than the journal.
+    Return a sentence for each fault. The hub may lack the oldest inputs, because it keeps only the
+    newest ones.
     """
     faults = []
     for table in tables:
-        with table.journal as journal:
+        with table.open_journal() as journal:
             wanted = [
                 entry.id for entry in journal.entries() if entry.id > table.member.start_after
             ]
-        numbers, end_s = list[int](), time.monotonic() + TIMEOUT_S
+        entry_ids, end_s = list[int](), time.monotonic() + TIMEOUT_S
         server = f"nats://127.0.0.1:{hub.nats_port}"
         private_key = HubFolder(hub.folder).file.private_key
-        while numbers[-1:] != wanted[-1:] and time.monotonic() < end_s:
+        # the hub may still have to receive the last inputs
+        while entry_ids[-1:] != wanted[-1:] and time.monotonic() < end_s:
             time.sleep(1)
-            with contextlib.suppress(
-                OSError, TimeoutError, NatsError
-            ):  # the hub may just have been killed
-                records = asyncio.run(
-                    read_stored_records(server, private_key, table.member.table_id)
-                )
-                numbers = [record.entry for record in records]
-        if not numbers or numbers != wanted[-len(numbers) :]:
-            faults.append(f"the hub has {len(numbers)} of {len(wanted)} inputs of {table.seat}")
-    file = LeagueFile(hub.folder)
-    results = len(file.results(1000))
-    file.close()
-    return faults + [f"{results} results of {games} games"] * (results != games)
+            # the hub may have been killed just before, and be starting
+            with contextlib.suppress(OSError, TimeoutError, NatsError):
+                records = asyncio.run(read_stored_records(server, private_key, table.member.table_id))
+                entry_ids = [record.entry for record in records]
+        if not entry_ids or entry_ids != wanted[-len(entry_ids) :]:
+            faults.append(f"the hub has {len(entry_ids)} of {len(wanted)} inputs of {table.seat}")
+    league_file = LeagueFile(hub.folder)
+    result_count = len(league_file.results(1000))
+    league_file.close()
+    if result_count != game_count:
+        faults.append(f"{result_count} results of {game_count} games")
+    return faults

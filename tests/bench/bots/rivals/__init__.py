@@ -1,7 +1,7 @@
-"""Helpers: rivals for the opponents, for each game one that plays by rule of thumb.
+"""Helpers: rivals that the opponents play against, one for each game that plays by rule of thumb.
 
-Most look one turn ahead. They are given the whole state of a game, but use nothing that their seat
-does not know.
+Most of them look one turn ahead. A rival gets the whole state of a game, but uses nothing that its
+seat does not know.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from bench.bots.rivals.scouts import greedy_scouts
 from companion.core.kit import Seat
 from companion.games.base import Game
 
-# Share of the decisions in which a simulated beginner acts at random.
+# Share of the decisions in which a simulated beginner overlooks everything and acts at random.
 OVERLOOKED_SHARE = 1 / 3
-# Returns the notation of a legal action for the seat.
+# A function that chooses a legal action for a seat, from the game, its state, the seat and random
+# numbers. It returns the action in notation.
 Rival = Callable[[Game[Any, Any], Any, Seat, Random], str]
 
 # The player by rule of thumb of each game, by the game's name.
@@ -34,7 +35,7 @@ GREEDY: Mapping[str, Rival] = {
 
 
 def rival_of(name: str, game: str) -> Rival:
-    """Return a rival by its name, for a game."""
+    """Return the rival of this name for a game: `random`, `beginner`, or `greedy`."""
     return {"random": random_player, "beginner": beginner}.get(name) or GREEDY[game]
 
 
@@ -44,10 +45,7 @@ def random_player(game: Game[Any, Any], state: Any, seat: Seat, rng: Random) -> 
 
 
 def beginner(game: Game[Any, Any], state: Any, seat: Seat, rng: Random) -> str:
-    """Play like a person in the first games: by rule of thumb, or at random."""
+    """Play like a person in the first games: mostly by rule of thumb, and sometimes at random."""
     is_careless = rng.random() < OVERLOOKED_SHARE
-    return (
-        random_player(game, state, seat, rng)
-        if is_careless
-        else GREEDY[game.name](game, state, seat, rng)
-    )
+    player = random_player if is_careless else GREEDY[game.name]
+    return player(game, state, seat, rng)

@@ -1,4 +1,8 @@
-"""A greedy player of Scouts."""
+"""A greedy player of Scouts.
+
+In notation `c4-c5` moves a scout, `@c4` places one, and `.` does nothing. Positions have sets of
+scouts as bit masks, with one bit for each square.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +16,14 @@ from companion.games.scouts.moves import dash_targets, has_play, movable_scouts,
 from companion.games.scouts.state import Decision, DecisionKind, Position, move_scout
 from companion.games.scouts.state import State as ScoutsState
 
+# Larger than the value of every position.
 _WIN = 1e6
 
 
 def greedy_scouts(game: Game[Any, Any], state: ScoutsState, seat: Seat, rng: Random) -> str:
-    """Choose the move from which the seat's scouts come farthest, compared with the other one's.
+    """Choose the move after which the seat's scouts are farthest, compared with the other seat's.
 
-    If another move is due, look ahead to the best one.
+    If the seat has another move after it, look ahead to the best one.
     """
     position = state.position
     if position.to_place or not has_play(position):
@@ -28,38 +33,42 @@ def greedy_scouts(game: Game[Any, Any], state: ScoutsState, seat: Seat, rng: Ran
             )
         )
     best, best_value = "", -_WIN
-    for text, after in _scouts_plays(position):
-        value = _scouts_value(after)
+    for text, after in _moves(position):
+        value = _position_value(after)
         if not after.is_won and after.plays_due:
-            value = max(
-                (_scouts_value(second) for _, second in _scouts_plays(after)), default=value
-            )
+            value = max((_position_value(second) for _, second in _moves(after)), default=value)
         value += rng.random() / 100
         if value > best_value:
             best, best_value = text, value
     return best
 
 
-def _scouts_plays(position: Position) -> list[tuple[str, Position]]:
-    plays = []
+def _moves(position: Position) -> list[tuple[str, Position]]:
+    """Return the notation of every move, dashes and jumps, with the position after it."""
+    moves = []
     for square in squares_in(movable_scouts(position)):
         name, origin = SQUARE_NAMES[square], 1 << square
-        plays += [
+        moves += [
             (f"{name}-{SQUARE_NAMES[target]}", move_scout(position, origin, 1 << target))
             for target in squares_in(dash_targets(position, square))
         ]
-        plays += [
+        moves += [
             (str(Decision(DecisionKind.JUMP, chain)), move_scout(position, origin, 1 << chain[-1]))
             for chain in shortest_chains(position, square)
         ]
-    return plays
+    return moves
 
 
-def _scouts_value(position: Position) -> float:
-    """Rate how far all scouts have come. The way home counts double, scouts beneath others half."""
+def _position_value(position: Position) -> float:
+    """Rate how far all scouts have come, those of the other seat negatively.
+
+    A scout with intel is on its way home. It counts 9 points, and 2 for each rank of that way.
+    Scouts that lie beneath others count half.
+    """
     if position.is_won:
         return _WIN / 2
     value = 0.0
+    # scouts, those of them that are turned over because they have intel, their side, and factor
     groups = (
         (position.own, position.intel, position.seat, 1.0),
         (position.own_lower, position.lower_intel, position.seat, 0.5),
