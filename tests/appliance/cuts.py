@@ -16,7 +16,7 @@ import sqlite3
 import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -27,7 +27,6 @@ from companion.storage.journal import Journal
 from companion.table.records import HandIn
 from companion.table.session import Phase
 from companion.table.table import Table
-from companion.table.table_view import TableView
 from web.rendering.json_view import view_json
 
 # The service's folder on the disk.
@@ -141,7 +140,11 @@ def _find_revealed(journal: Journal) -> list[str]:
     """
     session = journal.restore()
     with Table(journal, FakeClock(), TableSettings()) as table:
-        texts = {seat: json.dumps(_plain(table.view(seat))) for seat in (None, *SEATS)}
+        views = {viewer: view_json(table.view(viewer)) for viewer in (None, *SEATS)}
+    texts = {
+        viewer: json.dumps(msgspec.to_builtins(view, enc_hook=str, str_keys=True))
+        for viewer, view in views.items()
+    }
     shown = []
     for owner in SEATS:
         sealed = session.find_sealed_action(owner, session.moment)
@@ -153,10 +156,6 @@ def _find_revealed(journal: Journal) -> list[str]:
         ):
             shown.append(f"{owner} {session.moment}")
     return shown
-
-
-def _plain(view: TableView) -> Any:
-    return msgspec.to_builtins(view_json(view), enc_hook=str, str_keys=True)
 
 
 # ---- the disk ------------------------------------------------------------------------------------

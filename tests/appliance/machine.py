@@ -16,11 +16,12 @@ import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 from ports import free_port
 
 from appliance.build import Disk
+from companion.core.ports import Closeable
 
 # Without AVX: QEMU's emulation of its masked loads also reads the masked memory, so that numpy's
 # `minimum` is killed by a page fault.
@@ -63,7 +64,7 @@ def until(
         time.sleep(pause_s)
 
 
-class Machine:
+class Machine(Closeable):
     """A running QEMU: a context manager whose `close` may be called twice.
 
     The machine is booted with the kernel of `disk`, but writes to `image`. `folder` gets its
@@ -280,12 +281,6 @@ class Machine:
             # those that are not open yet have no attribute
             with contextlib.suppress(OSError, AttributeError):
                 getattr(self, name).close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 def copy_image(source: Path, target: Path) -> Path:

@@ -8,9 +8,9 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Self
 
 from bench.pi.measured_service import shared_pictures
+from companion.core.ports import Closeable
 from companion.games import GAMES
 from companion.tools.selfplay.people import Phone
 from vision.simulation.table import SimulatedTable
@@ -19,8 +19,8 @@ from vision.simulation.table import SimulatedTable
 PICTURES_PER_S = 10.0
 
 
-class TablePainter:
-    """Context manager of a thread that paints what a camera above the table sees.
+class TablePainter(Closeable):
+    """A thread that paints what a camera above the table sees. A context manager.
 
     It paints into the file `path`, from which `PaintedCamera` (`bench.pi.measured_service`) reads
     the pictures.
@@ -49,10 +49,8 @@ class TablePainter:
         # The number comes last, because from now on the picture may be read.
         self._head["number"] = number
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
+        """Stop painting."""
         self._stop.set()
         self._thread.join()
 
@@ -65,11 +63,11 @@ def ends_event(text: bytes) -> bool:
     return text.endswith((b"\n\n", b"\n\n\r\n"))
 
 
-class Viewers:
-    """Context manager of viewers that follow live pages, one each.
+class Viewers(Closeable):
+    """Viewers that follow live pages, one each. A context manager.
 
     A single thread reads the streams of all viewers, and notes the newest event of each and when it
-    came. The block begins when every viewer has its first event and nothing more comes.
+    came. The object is ready when every viewer has its first event and nothing more comes.
     """
 
     def __init__(self, port: int, pages: Sequence[str]) -> None:
@@ -121,10 +119,8 @@ class Viewers:
                 return
             time.sleep(0.1)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
+        """Stop reading, and hang up."""
         self._stop.set()
         self._thread.join()
         for viewer in self._sockets:

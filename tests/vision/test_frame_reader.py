@@ -152,7 +152,7 @@ def test_the_last_vote_shows_where_a_piece_is() -> None:
 
 def test_sharp_shadows_of_a_blind_hide_no_marker() -> None:
     # its direction in degrees, the width of its slats in mm, and the strength of its shadows
-    rig = large_rig(blind=(70.0, 14.0, 0.65))
+    rig = large_rig(blind_shadow=(70.0, 14.0, 0.65))
     assert dict(rig.reader.read_picture(rig.table.render_luma()).seen) == faces_on_top(LAYOUT)
 
 

@@ -42,7 +42,7 @@ ARENA, SCOUTS = KITS["arena"], default_kits()["scouts"]
 )
 def test_a_board_is_read_through_unknown_lenses(name: str, kit: Kit) -> None:
     rng = Random(f"{name} 0")
-    layout = random_layout(kit, rng, least=0.8)
+    layout = random_layout(kit, rng, min_share=0.8)
     reading = make_board_reader({kit.game: kit}).read_picture(
         render_through(LENSES[name], kit, layout, wide_view(rng))
     )
@@ -57,7 +57,7 @@ def test_two_corners_and_pieces_show_the_lens() -> None:
     name, kit = "fisheye of 100 degrees, its own bend", KITS["scouts"]
     # the seed gives a view in which both markers are hidden
     rng = Random(f"{name} 0 1")
-    layout = random_layout(kit, rng, least=0.8)
+    layout = random_layout(kit, rng, min_share=0.8)
     luma = render_through(LENSES[name], kit, layout, wide_view(rng))
     tally = Tally(name)
     judge_view(kit, layout, luma, tally)
@@ -67,7 +67,7 @@ def test_two_corners_and_pieces_show_the_lens() -> None:
 def test_a_wide_lens_is_stored_with_its_model() -> None:
     # read a board through a fisheye of 120 degrees, of which the reader knows nothing
     rng = Random("kept")  # the seed gives a view from which the lens can be estimated well
-    layout = random_layout(ARENA, rng, least=0.8)
+    layout = random_layout(ARENA, rng, min_share=0.8)
     reader = make_board_reader({ARENA.game: ARENA})
     # from straight above, the focal length cannot be told from the distance
     view = CameraView(tilt_deg=42.0, turn_deg=20.0, fill=0.95)
@@ -194,7 +194,7 @@ def test_a_second_sheet_is_not_read_instead(game: str, hidden: str) -> None:
     The reader may not find a board then, but it must not read the bare one as the board in play.
     """
     kit = KITS[game]
-    layout = random_layout(kit, Random(f"twins {game}"), least=0.8)
+    layout = random_layout(kit, Random(f"twins {game}"), min_share=0.8)
     luma, view = render_two_sheets(kit, layout)
 
     # paint the hidden markers over in grey

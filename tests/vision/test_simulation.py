@@ -92,7 +92,7 @@ VIEWS = {
     "steep": CameraView(noise=0, tilt_deg=55, turn_deg=20),
     "worn prints under a window": change_view(
         CameraView(noise=0),
-        {"kind": "newspaper", "window": (70.0, 100.0, 40.0, 0.5), "wear": 0.1, "curl_mm": 0.3},
+        {"kind": "newspaper", "shadow_edge": (70.0, 100.0, 40.0, 0.5), "wear": 0.1, "curl_mm": 0.3},
     ),
 }
 

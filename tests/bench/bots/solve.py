@@ -61,9 +61,9 @@ def results_of_buffers(step: NDArray[np.int32], number: int) -> NDArray[np.int32
 def solve_matrix_game(payoff: Floats, rows: Floats, columns: Floats, rounds: int) -> float:
     """Return the value of a matrix game for the player of the rows, by regret matching+.
 
-    `payoff[row, column]` is what the rows win. `rows` and `columns` are the regrets of both players:
-    how much more each choice would have won so far than what was played. They are updated in
-    place. Each round, both play each choice with a probability in proportion to its regret, and
+    `payoff[row, column]` is what the rows win. `rows` and `columns` are the regrets of both
+    players: how much more each choice would have won so far than what was played. They are updated
+    in place. Each round, both play each choice with a probability in proportion to its regret, and
     their average probabilities approach best play. The value lies between what the averages of the
     rows win at least and what those of the columns lose at most. Return the middle of these bounds.
     """

@@ -166,7 +166,7 @@ def _measure_all(
     world = printed_table(kit, replace(default_view(kit), width=1920, height=1080))
     with (
         TablePainter(world, pictures) as painter,
-        contextlib.closing(MeasuredProcess(quota, folder, pictures, world.size_px())) as service,
+        MeasuredProcess(quota, folder, pictures, world.size_px()) as service,
     ):
         phone = Phone(f"http://127.0.0.1:{service.port}", Seat.NORTH)
         phone.post("take", {"name": "Bench"})

@@ -18,9 +18,10 @@ import msgspec
 from bench.pi.measured_service import Times
 from bench.pi.quota import CpuQuota
 from bench.processes import environment_of
+from companion.core.ports import Closeable
 
 
-class MeasuredProcess:
+class MeasuredProcess(Closeable):
     """The measured service as a process, on its quota of processor time or, without one, on all.
 
     `pictures` is the file in which `bench.visitors.TablePainter` paints what the camera sees, and

@@ -1,8 +1,7 @@
-"""Measure how well boards are read, how soon they settle, and what that costs: `python -m bench
-reading`.
+"""Measure how well boards are read, how soon, and at what cost: `python -m bench reading`.
 
-Everything is rendered from fixed seeds and read in one thread, so that two runs differ only in
-their times.
+Everything but some photographs is rendered from fixed seeds, and read in one thread. So two runs
+differ only in their times.
 """
 
 from __future__ import annotations
@@ -19,8 +18,8 @@ from bench.reading.sequences import bench_games
 from bench.reading.stillness import bench_stillness
 from bench.reading.wide_lenses import bench_wide
 
-# Parts of the bench besides the scenes. Each takes whether to measure only a little, and returns
-# whether every bar is kept.
+# The parts of the bench besides the single pictures of scenes. Each function is called with whether
+# to measure only a little, and returns whether every bar is kept.
 PARTS: Mapping[str, Callable[[bool], bool]] = {
     "game": bench_games,
     "still": bench_stillness,
@@ -35,8 +34,8 @@ PARTS: Mapping[str, Callable[[bool], bool]] = {
 def bench_reading(only: str, quick: bool) -> bool:
     """Measure, print the figures, and return whether every bar is kept.
 
-    `only` is one of `PARTS`, or a prefix of the names of scenes. Empty: everything. With `quick`,
-    measure about a tenth.
+    `only` chooses what is measured: one of `PARTS`, or the scenes whose names begin so. If it is
+    empty, everything is measured. With `quick`, about a tenth is.
     """
     threads = cv2.getNumThreads()
     cv2.setNumThreads(1)

@@ -1,8 +1,9 @@
-"""Measure how well squares are read in views that show only two corner markers of the board.
+"""Measure how well boards are read if the camera sees only two of the four corner markers.
 
-A view has a number and is the same in every run. Two corner markers of each board are outside the
-picture or covered. Light, blur, noise and JPEG displace the corners of the other two. The reader
-does not know the lens, only what webcams are like.
+Two corners are enough to locate a board, but with less certainty. A view has a number, and is the
+same in every run. In views with even numbers two corner markers are outside the picture, in the
+others they are covered by a sheet of paper. Light, blur, noise and JPEG displace the corners of the
+other two. The reader does not know the lens, only what the lenses of webcams are like.
 """
 
 from __future__ import annotations
@@ -29,21 +30,22 @@ from vision.pose.pose import Pose, at_height
 from vision.reading.board_reader import make_board_reader
 from vision.simulation.render import camera_pose
 
-VIEWS, QUICK_VIEWS = 60, 10
+VIEWS = 60
+QUICK_VIEWS = 10
 # Number of random views that are tried for one that shows exactly two corner markers.
 _MAX_TRIES = 200
-# Least shares of the boards that are found, and of their readable pieces that are right.
-MIN_FOUND, MIN_RIGHT = 0.95, 0.97
-# Width of the sheet that covers a corner marker, in sides of the marker.
+# Least share of the boards that are found.
+MIN_FOUND = 0.95
+# Least share of the readable pieces on them that are right.
+MIN_RIGHT = 0.97
+# Width of the sheet that covers a corner marker, divided by the side of the marker.
 _COVER_SIDES = 1.5
-
-
 # A picture with two corner markers, and its ground truth.
 CornerView = tuple[Kit, Luma, tuple[Print, ...]]
 
 
 def corner_view(number: int) -> CornerView:
-    """Make the view with this number."""
+    """Make the view with this number. Raises ValueError if no random view shows two corners."""
     rng = Random(f"two corners {number}")
     for _ in range(_MAX_TRIES):
         view = _make_view(number, rng)
@@ -82,7 +84,7 @@ def _make_view(number: int, rng: Random) -> CornerView | None:
         marker: pose.to_px(at_height(np.array([kit.board.corner_centres_mm[marker]])))[0]
         for marker in kit.board.corners
     }
-    # cheap, and therefore before rendering: which centres are in the picture?
+    # Before rendering, which takes long: are two centres in the picture and not covered?
     inside = [
         marker
         for marker, (x, y) in centres_px.items()
@@ -92,8 +94,9 @@ def _make_view(number: int, rng: Random) -> CornerView | None:
         return None
     table = Scene(f"two corners {number}", kit, layout, view, nudges).table()
     prints = prints_of(table)
-    visible = [p.marker for p in prints if p.face is None and p.visible_share == 1]
-    if len(set(visible) - set(covered)) != 2:
+    # The prints do not know of the sheets, which are drawn into the picture below.
+    whole = {p.marker for p in prints if p.face is None and p.visible_share == 1}
+    if len(whole - set(covered)) != 2:
         return None
     luma = table.render_luma()
     for marker in covered:
@@ -102,7 +105,7 @@ def _make_view(number: int, rng: Random) -> CornerView | None:
 
 
 def cover_corner(luma: Luma, pose: Pose, kit: Kit, marker: int, rng: Random) -> None:
-    """Cover a corner marker with a sheet that does not reach the squares."""
+    """Draw a sheet over a corner marker in the picture. It does not reach the squares."""
     x, y = kit.board.corner_centres_mm[marker]
     half_width = _COVER_SIDES * kit.board.corner_mm / 2
     half_depth = kit.board.strip_mm / 2 - 0.5

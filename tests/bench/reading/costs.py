@@ -1,7 +1,7 @@
 """Measure what it costs to read still, changed and first pictures, and how photographs are read.
 
-Costs are processor time, as ratios to OpenCV's `ArucoDetector` with its defaults on the same 1080p
-frame.
+A cost is the processor time for a picture, divided by the time that the peer takes for the same
+picture. The peer is OpenCV's `ArucoDetector` with its default parameters. Pictures are 1080p.
 """
 
 from __future__ import annotations
@@ -29,14 +29,17 @@ from vision.reading.board_reader import make_board_reader
 from vision.simulation.view import CameraView
 from vision.still_pictures import read_images
 
-FRAMES, QUICK_FRAMES = 30, 10
-# How far a piece is pushed for a changed picture, and number of frames until pictures are still.
+# Number of still pictures that are read. Half as many changed and first ones are.
+FRAMES = 30
+QUICK_FRAMES = 10
+# How far a piece is pushed for a changed picture.
 _NUDGE_MM = 3.0
+# Number of frames after a change until the reader takes pictures for still ones.
 _SETTLING_FRAMES = 8
 
 
 def aruco_finder(dictionary: str = DICTIONARY) -> Callable[[Luma], list[int]]:
-    """Return a function that finds the ids of markers by OpenCV's `ArucoDetector` with defaults."""
+    """Return the peer: a function that returns the ids of the markers in a picture."""
     detector = cv2.aruco.ArucoDetector(get_dictionary(dictionary))
 
     def find(luma: Luma) -> list[int]:
@@ -47,7 +50,7 @@ def aruco_finder(dictionary: str = DICTIONARY) -> Callable[[Luma], list[int]]:
 
 
 def bench_costs(quick: bool) -> bool:
-    """Measure with the board of every game with pieces. Return whether the bars are kept."""
+    """Measure with the board of every game that has pieces. Return whether the bars are kept."""
     good = True
     for kit in default_kits().values():
         if kit.deck is None:
@@ -57,10 +60,9 @@ def bench_costs(quick: bool) -> bool:
 
 
 def _bench_kit(kit: Kit, frames: int) -> bool:
-    """Read a rendered board with all pieces of a kit that take one square.
+    """Measure with one board. It has all pieces of the kit that take one square.
 
-    OpenCV's detector, the peer, reads each frame just after the reader, so that both meet the same
-    load of the machine.
+    The peer reads each frame just after the reader, so that both meet the same load of the machine.
     """
     squares = [square for square in kit.board.squares if square not in kit.board.holes]
     piece_faces = [names[:1] for names in kit.pieces if kit.face(names[0]).size == (1, 1)]
@@ -72,7 +74,7 @@ def _bench_kit(kit: Kit, frames: int) -> bool:
     peer_s = list[float]()
 
     def read_s() -> float:
-        """Read the next frame by both. Return the reader's processor time."""
+        """Let the reader and the peer read the next frame. Return the reader's processor time."""
         nonlocal count
         count += 1
         frame = Frame(table.render_luma(), count / 5, count)
@@ -83,15 +85,18 @@ def _bench_kit(kit: Kit, frames: int) -> bool:
         peer_s.append(time.process_time() - between_s)
         return between_s - began_s
 
+    # first pictures: each time by a new reader
     first_s, changed_s = list[float](), list[float]()
     for _ in range(max(3, frames // 2)):
         reader = make_board_reader(default_kits())
         first_s.append(read_s())
-    for number in range(frames // 2):
+    # changed pictures: a piece is pushed to and fro
+    for index in range(frames // 2):
         for _ in range(_SETTLING_FRAMES):
             read_s()
-        table.nudge(piece, _NUDGE_MM if number % 2 else -_NUDGE_MM, 0.0)
+        table.nudge(piece, _NUDGE_MM if index % 2 else -_NUDGE_MM, 0.0)
         changed_s.append(read_s())
+    # still pictures
     for _ in range(_SETTLING_FRAMES):
         read_s()
     still_s = [read_s() for _ in range(frames)]
@@ -111,21 +116,27 @@ def _bench_kit(kit: Kit, frames: int) -> bool:
 
 
 def photographs_folder() -> Path:
-    """Return the folder of photographs and their `truth.json`.
+    """Return the folder of the photographs, which also has their ground truth, `truth.json`.
 
-    It is `COMPANION_PHOTOGRAPHS`, or else a folder beside the project.
+    The environment variable `COMPANION_PHOTOGRAPHS` names it. The default is a folder beside the
+    project.
     """
     beside = Path(__file__).resolve().parents[4] / "shared" / "images"
     return Path(os.environ.get("COMPANION_PHOTOGRAPHS") or beside)
 
 
 def bench_photographs() -> bool:
-    """Read real photographs. Return whether no marker is wrong and the peer finds no more."""
+    """Read real photographs.
+
+    Return whether no marker is wrong, and the peer does not find more right ones. Return True if
+    there are no photographs.
+    """
     folder, good = photographs_folder(), True
     if not (folder / "truth.json").is_file():
         print("photographs: not measured, there are none (set COMPANION_PHOTOGRAPHS)")
         return good
     for name, truth in json.loads((folder / "truth.json").read_text(encoding="utf-8")).items():
+        # markers that must be found, and all that may be reported
         expected, allowed = Counter(truth["ids"]), {*truth["ids"], *truth["also_visible"]}
         (answer,) = read_images([folder / name], {}, truth["dict"])
         own = Counter(marker["id"] for marker in answer["markers"])

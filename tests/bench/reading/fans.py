@@ -1,9 +1,12 @@
-"""Measure how badly laid fans of cards are read: no fan may be reported that is not there.
+"""Measure how fans of cards are read that are badly laid: no fan may be reported that is not there.
 
-Cards are pushed together until their markers are partly or wholly hidden, they are turned, and fans
-reach beyond their zones and out of the picture. A zone is *wrong* if the reader reports a card that
-is not there, or the cards in another order. It is not wrong if it is unknown, has an unread card
-(`X`), or lacks cards, because people notice that by the count.
+Cards are pushed together until their markers are partly or wholly hidden, and they are turned. Fans
+reach beyond their zones and out of the picture. Each way to lay a fan badly is one of `HABITS`.
+
+A zone is *wrong* if the reader reports a card that is not there, or the cards in another order. It
+is not wrong if the reader does not know it, or reports that it could not read a card (`X`) or fewer
+cards than there are, because people notice that by the count. The fans of the habit `easy` have to
+be read right.
 """
 
 from __future__ import annotations
@@ -32,59 +35,67 @@ from vision.reading.board_reader import make_board_reader
 from vision.simulation.table import SimulatedTable
 from vision.simulation.view import CameraView, Shadow, default_view
 
-# Nothing was tuned on the pictures of this seed.
-SEED, PICTURES, QUICK_PICTURES = 918_273, 60, 6
+# Seed of the measured pictures. The reader was not tuned with them.
+SEED = 918_273
+PICTURES = 60
+QUICK_PICTURES = 6
 EASY = "easy"
 # Least share of the readable easy fans that are accepted.
 MIN_RIGHT = 0.97
-# Least number of visible corner markers. With fewer, a board cannot be located.
+# Number of corner markers in sight that are needed to locate a board.
 _MIN_CORNERS = 2
+# Number of pictures that are taken of each view.
 _PICTURES_A_VIEW = 3
 # Least distance from the middle of a card to the edge of its zone.
 _MIN_EDGE_MM = 6.0
 
-# Where a card lies in its fan: its middle across and along the fan in mm, and its turn in degrees.
+# Where a card lies in its fan: its middle, across and along the fan in mm, and its turn in degrees.
+# Once the fan lies in its zone: x and y of the middle in mm of the board, and the turn.
 CardPlace = tuple[float, float, float]
 
 
 def _lay_evenly(deck: Deck, number: int, rng: Random) -> list[CardPlace]:
-    """Lay a fan as people do: each card a step further, none quite straight."""
-    along, cards = 0.0, list[CardPlace]()
+    """Lay a fan of cards as people do: each one step further, none quite straight."""
+    along_mm, cards = 0.0, list[CardPlace]()
     for _ in range(number):
-        cards.append((rng.uniform(-2, 2), along, rng.uniform(-3, 3) + 180 * (rng.random() < 0.3)))
-        along += deck.step_mm + rng.uniform(0, 4)
+        cards.append(
+            (rng.uniform(-2, 2), along_mm, rng.uniform(-3, 3) + 180 * (rng.random() < 0.3))
+        )
+        along_mm += deck.step_mm + rng.uniform(0, 4)
     return cards
 
 
-def _push_along(cards: list[CardPlace], place: int, push_mm: float) -> list[CardPlace]:
-    """Push the cards of a fan along, from the one with the index `place` on."""
-    return [(x, y + (push_mm if n >= place else 0.0), turn) for n, (x, y, turn) in enumerate(cards)]
+def _push_along(cards: list[CardPlace], first: int, push_mm: float) -> list[CardPlace]:
+    """Push cards along the fan, from the one with the index `first` on."""
+    return [
+        (x, y + (push_mm if index >= first else 0.0), turn)
+        for index, (x, y, turn) in enumerate(cards)
+    ]
 
 
 def _lay_clipped(deck: Deck, number: int, rng: Random) -> list[CardPlace]:
-    """Cover one or two cards so that 3 to 15 mm of them are left."""
+    """Cover one or two cards by the next one, so that only 3 to 15 mm of them can be seen."""
     cards = _lay_evenly(deck, number, rng)
-    for place in rng.sample(range(1, number), min(number - 1, rng.choice((1, 1, 2)))):
-        cards = _push_along(
-            cards, place, rng.uniform(3, 15) - (cards[place][1] - cards[place - 1][1])
-        )
+    for index in rng.sample(range(1, number), min(number - 1, rng.choice((1, 1, 2)))):
+        (_, before_mm, _), (_, along_mm, _) = cards[index - 1 : index + 1]
+        cards = _push_along(cards, index, rng.uniform(3, 15) - (along_mm - before_mm))
     return cards
 
 
 def _lay_with_gap(deck: Deck, number: int, rng: Random) -> list[CardPlace]:
     """Push a card under the next one, so that a gap is left where it should lie."""
-    cards, place = _lay_evenly(deck, number, rng), rng.randrange(1, number)
-    x, y, turn = cards[place]
-    cards[place] = (x, y + rng.uniform(2, 14), turn)
+    cards, index = _lay_evenly(deck, number, rng), rng.randrange(1, number)
+    x, y, turn = cards[index]
+    cards[index] = (x, y + rng.uniform(2, 14), turn)
     return cards
 
 
 def _lay_unevenly(deck: Deck, number: int, rng: Random) -> list[CardPlace]:
     """Lay a fan with steps of 5 to 30 mm."""
-    along, cards = 0.0, list[CardPlace]()
+    along_mm, cards = 0.0, list[CardPlace]()
     for x, _, turn in _lay_evenly(deck, number, rng):
-        cards.append((x, along, turn))
-        along += rng.uniform(5, 30)
+        cards.append((x, along_mm, turn))
+        along_mm += rng.uniform(5, 30)
     return cards
 
 
@@ -96,14 +107,18 @@ def _lay_across(deck: Deck, number: int, rng: Random) -> list[CardPlace]:
 
 
 def _lay_askew(deck: Deck, number: int, rng: Random) -> list[CardPlace]:
-    """Turn each card by up to 14 degrees, shift it as many millimetres as fit, and clip some."""
+    """Turn each card by up to 14 degrees, and shift it by up to 7 mm.
+
+    Cover some cards of half of the fans.
+    """
     cards = (
         _lay_clipped(deck, number, rng) if rng.random() < 0.5 else _lay_evenly(deck, number, rng)
     )
     return [(rng.uniform(-7, 7), y, turn + rng.uniform(-11, 11)) for _, y, turn in cards]
 
 
-# Ways to lay a fan, by name.
+# Ways to lay a fan, by name. A function is called with the deck, the number of cards and random
+# numbers.
 HABITS: dict[str, Callable[[Deck, int, Random], list[CardPlace]]] = {
     EASY: _lay_evenly,
     "clipped": _lay_clipped,
@@ -122,22 +137,22 @@ class HardTable:
     fans: Layout
     """The cards in each zone, from bottom to top."""
     easy: frozenset[Square]
-    """Zones with an easy fan that must be read."""
+    """Zones whose fan has to be read right."""
 
 
 def render_hard_tables(kit: Kit, number: int, seed: int) -> Iterator[HardTable]:
-    """Yield `number` pictures of tables with a fan in most zones, in all lights and views."""
+    """Yield this number of pictures of tables with a fan in most zones, in all lights and views."""
     assert kit.deck is not None
     rng = Random(seed)
-    table, ways = rendered_table(kit), _views(kit, rng)
-    for count in range(number):
-        if count % _PICTURES_A_VIEW == 0:
+    table, views = rendered_table(kit), _views(kit, rng)
+    for index in range(number):
+        if index % _PICTURES_A_VIEW == 0:
             table.set_view(
-                _push_to_edge(kit, next(ways), rng) if rng.random() < 0.3 else next(ways)
+                _push_to_edge(kit, next(views), rng) if rng.random() < 0.3 else next(views)
             )
         names = [card.name for card in kit.deck.cards]
         rng.shuffle(names)
-        habit = sorted(HABITS)[count % len(HABITS)]
+        habit = sorted(HABITS)[index % len(HABITS)]
         fans, places = dict[Square, tuple[str, ...]](), dict[str, CardPlace]()
         for zone in kit.board.squares:
             if rng.random() < 0.7:
@@ -152,7 +167,7 @@ def render_hard_tables(kit: Kit, number: int, seed: int) -> Iterator[HardTable]:
 
 
 def _views(kit: Kit, rng: Random) -> Iterator[CameraView]:
-    """Yield views of a board of cards, in all lights and with all usual camera faults."""
+    """Yield random views of a board of cards, in all lights and with usual faults of cameras."""
     plain, board = default_view(kit), kit.board
     kinds: tuple[dict[str, object], ...] = (
         {},
@@ -196,26 +211,31 @@ def _push_to_edge(kit: Kit, view: CameraView, rng: Random) -> CameraView:
 
 
 def _fit_fan(kit: Kit, deck: Deck, zone: Square, habit: str, rng: Random) -> list[CardPlace]:
-    """Place a fan in a zone. Return x and y in board mm and the turn of each card.
+    """Lay a fan in a zone. Return the place of each card on the board.
 
-    Try shorter and shorter fans until one fits. Return an empty list if none does.
+    Try fans of fewer and fewer cards until one fits. Return an empty list if none does.
     """
-    board, (x, middle) = kit.board, kit.board.centre_mm(zone)
+    board, (x, y) = kit.board, kit.board.centre_mm(zone)
+    # a fan begins at the outer end of its zone, seen from its seat
     direction = -1.0 if deck.zones.get(Seat.NORTH) == zone.rank else 1.0
     for attempt in range(400):
         number = rng.randint(2, max(2, 7 - attempt // 60))
         fan = HABITS[habit](deck, number, rng)
-        start = (board.depth_mm - deck.height_mm) / 2 - rng.uniform(-12 if habit != EASY else 0, 8)
+        start_mm = (board.depth_mm - deck.height_mm) / 2 - rng.uniform(
+            -12 if habit != EASY else 0, 8
+        )
         cards = [
-            (x + aside, middle + direction * (along - start), turn) for aside, along, turn in fan
+            (x + across_mm, y + direction * (along_mm - start_mm), turn)
+            for across_mm, along_mm, turn in fan
         ]
-        room = board.square_mm / 2 - _MIN_EDGE_MM, board.depth_mm / 2 - _MIN_EDGE_MM
-        if all(abs(cx - x) < room[0] and abs(cy - middle) < room[1] for cx, cy, _ in cards):
+        max_x_mm, max_y_mm = board.square_mm / 2 - _MIN_EDGE_MM, board.depth_mm / 2 - _MIN_EDGE_MM
+        if all(abs(cx - x) < max_x_mm and abs(cy - y) < max_y_mm for cx, cy, _ in cards):
             return cards
     return []
 
 
 def _lay(table: SimulatedTable, fans: Layout, places: dict[str, CardPlace]) -> None:
+    """Lay the cards on the table, each at its place."""
     table.set_up(fans)
     for piece in table.pieces():
         if piece.face in places:
@@ -225,6 +245,7 @@ def _lay(table: SimulatedTable, fans: Layout, places: dict[str, CardPlace]) -> N
 
 
 def _is_in_picture(table: SimulatedTable, zone: Square) -> bool:
+    """Return whether a whole zone is in the picture."""
     board = table.kit.board
     corners = rectangle_corners_mm(*board.centre_mm(zone), board.square_mm, board.depth_mm, 0.0)
     pixels = table.to_px(corners)
@@ -236,26 +257,27 @@ def _is_in_picture(table: SimulatedTable, zone: Square) -> bool:
 
 @dataclass
 class FanTally:
-    """How many zones of cards were read rightly and wrongly, and what that cost."""
+    """How many zones of cards were read right and wrong, and at what cost."""
 
     wrong: list[str] = field(default_factory=list)
-    """A sentence for each wrong zone, also for those without a card."""
+    """A sentence for each wrong zone. A zone without a card can be wrong, too."""
     readable: int = 0
-    """Number of easy fans that must be read."""
+    """Number of fans that have to be read right."""
     readable_right: int = 0
-    """Number of those that were accepted."""
+    """Number of those that were read right."""
     read_s: list[float] = field(default_factory=list)
+    """Processor time of the reader for each picture."""
     peer_s: list[float] = field(default_factory=list)
-    """Processor time of each first picture, and of `ArucoDetector`'s defaults on it."""
+    """Processor time of the peer (`bench.reading.costs`) for each picture."""
 
     def add(self, table: HardTable, reading: Reading, zones: tuple[Square, ...]) -> None:
         """Count one reading."""
         for zone in zones:
             actual, reported = table.fans.get(zone, ()), reading.fans.get(zone, ())
             is_refused = reading.game is None or zone in reading.unknown
-            # with unread cards the order says little: only cards that are not there are wrong
+            # With unread cards the order is unknown, so only cards that are not there are wrong.
             is_part = UNREAD in reported and not set(reported) - set(actual) - {UNREAD}
-            # each search goes on behind the card found before, so that the order counts, too
+            # Each search in the iterator goes on after the card found before, so the order counts.
             rest = iter(actual)
             is_in_order = all(card in rest for card in reported)
             if not (is_refused or is_part or is_in_order):
@@ -282,7 +304,7 @@ def read_fans(pictures: int, seed: int) -> FanTally:
 
 
 def bench_fans(quick: bool) -> bool:
-    """Read fans, and return whether none is reported wrongly and the easy ones are accepted."""
+    """Read fans. Return whether no zone is wrong, and enough of the easy fans are right."""
     tally = read_fans(QUICK_PICTURES if quick else PICTURES, SEED)
     for fault in tally.wrong:
         print(f"    {fault}")

@@ -1,10 +1,13 @@
 """Measure how completely and how correctly single pictures are read.
 
-A piece is *readable* if its marker and half a module of white around it are in the picture with
-nothing in front, its modules have `READABLE_MODULE_PX` along the shorter side, and no reflection of
-`READABLE_VEIL` is on it. That depends on the scene alone, not on the reader. The piece is *right*
-if the reader reports its marker on all of its squares. A square is *wrong* if the reader reports a
-face that is not there, or "empty" where a piece lies.
+A piece is *readable* if nothing covers its marker and half a module of white around it, if they are
+in the picture, if a module is at least `READABLE_MODULE_PX` wide along the shortest side, and if
+reflections on the marker are weaker than `READABLE_VEIL`. All of that depends on the scene alone,
+not on the reader.
+
+A piece is read *right* if the reader reports its marker on all of its squares. A square is *wrong*
+if the reader reports a face that is not there, or an empty square where a piece lies. A square of
+which the reader is *unsure* is neither.
 """
 
 from __future__ import annotations
@@ -27,7 +30,7 @@ from companion.core.ports import Reading
 from vision.reading.board_reader import make_board_reader
 
 # For each condition: the least share of the readable pieces that are right, and the highest
-# severity at which no entry may be wrong.
+# severity that is measured. No square may be wrong.
 BARS = {
     "clean": (0.995, 4),
     "defocus": (0.995, 2),
@@ -46,13 +49,11 @@ BARS = {
 }
 # For each condition: the largest share of the bare squares that may be left unsure.
 MAX_UNSURE = {"clean": 0.01, "shadow": 0.05}
-
-
 QUICK_SEVERITIES = (2, 4)
 
 
 def print_verdict(name: str, is_kept: bool, figures: str) -> bool:
-    """Print a name, the figures and whether the bar is kept. Return `is_kept`."""
+    """Print a name, its figures, and whether the bar is kept. Return `is_kept`."""
     print(f"{name:<44} {figures}  {'ok' if is_kept else 'SHORT'}", flush=True)
     return is_kept
 
@@ -68,16 +69,16 @@ class Tally:
     pieces: int = 0
     """Number of readable pieces on boards."""
     right: int = 0
-    """Number of readable pieces that were read correctly."""
+    """Number of readable pieces that were read right."""
     bare: int = 0
     """Number of squares without a piece, on boards that were found."""
     unsure: int = 0
-    """Number of bare squares that were not reported as empty. A hand hides some of them."""
+    """Number of bare squares of which the reader was unsure, as when a hand hides them."""
     wrong: list[str] = field(default_factory=list)
     """A sentence for each wrong square."""
 
     def add(self, reading: Reading, prints: Sequence[Print], kit: Kit) -> None:
-        """Count what a reading says of one picture."""
+        """Count what a reading says of a picture with these prints."""
         self.pictures += 1
         tops = tops_of(prints)
         for print_ in [p for p in prints if p.squares and is_readable(p)]:
@@ -92,28 +93,35 @@ class Tally:
         self.wrong += wrong_entries(reading, prints, kit)
 
     def judge(self, min_right: float, max_unsure: float = 1.0) -> bool:
-        """Print the figures. Return whether they keep the bounds and no square is wrong."""
+        """Print the figures.
+
+        Return whether no square is wrong and both shares are within bounds.
+        """
         for fault in self.wrong:
             print(f"    {self.name}: {fault}")
-        right, unsure = self.right / max(1, self.pieces), self.unsure / max(1, self.bare)
+        right_share = self.right / max(1, self.pieces)
+        unsure_share = self.unsure / max(1, self.bare)
         figures = (
-            f"{self.right} of {self.pieces} right ({right:.2%}, at least {min_right:.1%}), "
+            f"{self.right} of {self.pieces} right ({right_share:.2%}, at least {min_right:.1%}), "
             f"{len(self.wrong)} wrong entries (none allowed), "
             f"{self.found} of {self.pictures} boards found, "
-            f"{unsure:.1%} of the bare squares unsure (at most {max_unsure:.0%})"
+            f"{unsure_share:.1%} of the bare squares unsure (at most {max_unsure:.0%})"
         )
-        is_kept = right >= min_right and not self.wrong and unsure <= max_unsure
+        is_kept = right_share >= min_right and not self.wrong and unsure_share <= max_unsure
         return print_verdict(self.name, is_kept, figures)
 
 
 def is_readable(print_: Print) -> bool:
-    """Return whether a marker should be read, by the rules at the top of this module."""
-    whole = print_.visible_share >= 0.999
-    return whole and print_.module_px >= READABLE_MODULE_PX and print_.veil < READABLE_VEIL
+    """Return whether a marker is readable, as this module's docstring says."""
+    is_whole = print_.visible_share >= 0.999
+    return is_whole and print_.module_px >= READABLE_MODULE_PX and print_.veil < READABLE_VEIL
 
 
 def tops_of(prints: Sequence[Print]) -> dict[Square, Print]:
-    """Return the topmost print on each square: later prints lie above earlier ones."""
+    """Return the print of the top piece on each square.
+
+    Later prints replace earlier ones, because they lie above them.
+    """
     return {square: print_ for print_ in prints for square in print_.squares}
 
 
@@ -135,18 +143,18 @@ def wrong_entries(reading: Reading, prints: Sequence[Print], kit: Kit) -> list[s
 
 
 def bench_pictures(only: str, quick: bool) -> bool:
-    """Read the scenes whose names begin with `only`, up to the severity that has a bar.
+    """Read the scenes whose names begin with `only`, up to the highest severity that has a bar.
 
     Return whether every bar is kept.
     """
     good = True
-    number, severities = (1, QUICK_SEVERITIES) if quick else (SCENES_EACH, SEVERITIES)
+    scenes_each, severities = (1, QUICK_SEVERITIES) if quick else (SCENES_EACH, SEVERITIES)
     for condition, (min_right, max_severity) in BARS.items():
         names = (
-            f"{condition}-{s}-{n + 1}"
-            for s in severities
-            for n in range(number)
-            if s <= max_severity
+            f"{condition}-{severity}-{index + 1}"
+            for severity in severities
+            for index in range(scenes_each)
+            if severity <= max_severity
         )
         tally = Tally(condition)
         for scene in (make_scene(name) for name in names if name.startswith(only)):

@@ -1,6 +1,9 @@
-"""Helpers: scenery that makes a rendered table hard to read, such as newspapers and worn tags.
+"""Helpers: scenery that makes a rendered table hard to read.
 
-Everything is drawn from a seed, so that a scene looks the same in every run.
+`HardScenery` adds to the plain scenery of `vision.simulation.scenery`: tables of other kinds, hard
+and striped shadows on the board, the dark corners of a lens, and worn or curled tags. Everything is
+drawn from a seed, so that a scene looks the same in every run. Positions are in the axes of the
+board (see `companion.core.kit`), in mm.
 """
 
 from __future__ import annotations
@@ -22,14 +25,16 @@ from vision.simulation.scenery import TABLE_SEEDS, Light, Scenery, Texture, TopP
 from vision.simulation.view import CameraView
 
 Rng = np.random.Generator
-# Side of the drawn part of a table, which repeats itself.
+# Side of the part of a table that is drawn. The table repeats it.
 _TABLE_MM = 350
-# Pixels per mm of a table that is printed or woven.
+# Pixels per mm of the drawn part of a table.
 _TABLE_PX_PER_MM = 4
-# Side of the square round the board's origin on which lights are drawn, at 1 px per mm.
-_LIGHT_MM = 800
-# (3, 3): from board mm to pixels of the drawn light.
-_TO_LIGHT = np.array([[1.0, 0, 200], [0, -1.0, _LIGHT_MM - 200], [0, 0, 1]])
+# Side of the square on which shadows are drawn, at 1 px per mm, and the distance of the board's
+# origin from its left and lower edge.
+_SHADE_MM = 800
+_ORIGIN_MM = 200
+# (3, 3): from board mm to pixels of the drawn shadows, whose rows are counted from above.
+_TO_SHADE = np.array([[1.0, 0, _ORIGIN_MM], [0, -1.0, _SHADE_MM - _ORIGIN_MM], [0, 0, 1]])
 
 
 @dataclass(frozen=True)
@@ -37,81 +42,91 @@ class HardScenery(Scenery):
     """Scenery with difficulties, each of which is off by default."""
 
     kind: str = "wood"
-    """One of `TABLES`."""
+    """What the board lies on: `wood`, or one of `TABLES`."""
     vignette: float = 0.0
-    """How much darker the picture's corners are."""
-    window: tuple[float, float, float, float] | None = None
-    """The edge of a hard shadow: x mm, y mm, degrees, strength. The shadow lies where the angle
-    points."""
-    blind: tuple[float, float, float] | None = None
-    """The striped shadow of a blind: degrees, mm wide, strength."""
+    """Share of the light that is lost in the picture's corners."""
+    shadow_edge: tuple[float, float, float, float] | None = None
+    """A hard shadow on one side of a straight edge: x and y of a point of the edge in mm, the
+    direction in degrees in which the shadow lies from there, and the share of light that it
+    takes."""
+    blind_shadow: tuple[float, float, float] | None = None
+    """The striped shadow of a window blind: the direction in degrees across its stripes, the width
+    of a stripe in mm, and the share of light that a stripe takes."""
     shade_bgr: tuple[float, float, float] = (1.0, 1.0, 1.0)
-    """The tint of the light where the window's light does not fall."""
+    """Factors of blue, green and red in the shadows, where other light falls than beside them."""
     wear: float = 0.0
-    """How faded and scratched tags are, 0 to 1."""
+    """How faded and scratched tags are, from 0 to 1."""
     curl_mm: float = 0.0
-    """How far the two sides of tags stand up."""
+    """How high the left and right sides of tags stand up."""
 
     def table(self, seed: int) -> Texture:
-        """Draw the table. Raises KeyError for an unknown kind."""
+        """Return the table. Raises KeyError for an unknown kind."""
         if self.kind == "wood":
             return super().table(seed)
         picture, to_texture = table_texture(self.kind, seed % TABLE_SEEDS)
         return Texture(picture, to_texture, cv2.BORDER_WRAP)
 
     def light(self, pose: Pose) -> Light | None:
-        """Draw a window's light, and the lens's vignette."""
+        """Return the share of light that shadows and the vignette of the lens leave."""
         light = None
         if self.vignette:
             light = _vignette(pose.size, self.vignette)[..., None]
-        if self.window is None and self.blind is None:
+        if self.shadow_edge is None and self.blind_shadow is None:
             return light
-        shade = Texture(self._shade_texture(), _TO_LIGHT, cv2.BORDER_REPLICATE)
-        dark = render_texture(pose, (0, 0, *pose.size), 1, shade)
-        tones = np.arange(256, dtype=np.float32)[:, None] / 255
+        shade = Texture(self._draw_shade(), _TO_SHADE, cv2.BORDER_REPLICATE)
+        darkness = render_texture(pose, (0, 0, *pose.size), 1, shade)
+        # for each of 256 levels of darkness, the factors of blue, green and red: from a quarter of
+        # the darkness on, the tint is full
+        levels = np.arange(256, dtype=np.float32)[:, None] / 255
         tint = 1 - np.array(self.shade_bgr, dtype=np.float32)
-        passing = ((1 - tones) * (1 - tint * np.minimum(1, 4 * tones))).astype(np.float32)
-        shaded = cv2.LUT(cv2.merge([dark] * 3), passing.reshape(256, 1, 3))
+        factors = ((1 - levels) * (1 - tint * np.minimum(1, 4 * levels))).astype(np.float32)
+        shaded = cv2.LUT(cv2.merge([darkness] * 3), factors.reshape(256, 1, 3))
         return np.asarray(shaded if light is None else shaded * light, np.float32)
 
-    def _shade_texture(self) -> NDArray[np.uint8]:
-        """Return (800, 800): how dark the shade is, 255 where no light of the window falls."""
-        row, column = np.mgrid[0:_LIGHT_MM, 0:_LIGHT_MM].astype(np.float32)
-        x, y = column - 200, _LIGHT_MM - 200 - row
-        shade = np.zeros((_LIGHT_MM, _LIGHT_MM), np.float32)
-        if self.window is not None:
-            x_mm, y_mm, degrees, strength = self.window
+    def _draw_shade(self) -> NDArray[np.uint8]:
+        """Return (800, 800): how dark the shadows are, from 0 to 255 for no light at all."""
+        row, column = np.mgrid[0:_SHADE_MM, 0:_SHADE_MM].astype(np.float32)
+        x_mm, y_mm = column - _ORIGIN_MM, _SHADE_MM - _ORIGIN_MM - row
+        shade = np.zeros((_SHADE_MM, _SHADE_MM), np.float32)
+        if self.shadow_edge is not None:
+            edge_x_mm, edge_y_mm, degrees, strength = self.shadow_edge
             angle = math.radians(degrees)
-            beyond = (x - x_mm) * math.cos(angle) + (y - y_mm) * math.sin(angle)
-            shade = strength * (beyond + 0.5).clip(0, 1)
-        if self.blind is not None:
-            degrees, wide_mm, strength = self.blind
+            # distance beyond the edge. The edge is 1 mm wide
+            beyond_mm = (x_mm - edge_x_mm) * math.cos(angle) + (y_mm - edge_y_mm) * math.sin(angle)
+            shade = strength * (beyond_mm + 0.5).clip(0, 1)
+        if self.blind_shadow is not None:
+            degrees, stripe_mm, strength = self.blind_shadow
             angle = math.radians(degrees)
-            along = (x * math.cos(angle) + y * math.sin(angle)) % (2 * wide_mm)
-            stripes = (np.minimum(along, 2 * wide_mm - along) - wide_mm / 2 + 0.5).clip(0, 1)
+            # place within a period of one dark and one bright stripe, both with edges of 1 mm
+            across_mm = (x_mm * math.cos(angle) + y_mm * math.sin(angle)) % (2 * stripe_mm)
+            from_bright_mm = np.minimum(across_mm, 2 * stripe_mm - across_mm) - stripe_mm / 2
+            stripes = (from_bright_mm + 0.5).clip(0, 1)
             shade = 1 - (1 - shade) * (1 - strength * stripes)
         return np.asarray(255 * shade, np.uint8)
 
     def top(self, printed: Bgr, seed: int) -> Bgr:
-        """Return the top of a piece, worn as it would be after years."""
+        """Return the picture of a piece's top, worn as it would be after years."""
         return wear_down(printed, self.wear, seed) if self.wear else printed
 
     def top_parts(self, corners_mm: Points) -> list[TopPart]:
-        """Return the narrow planes of a tag whose two sides stand up."""
+        """Return the flat parts of a top. If tags are curled, these are narrow planes."""
         if not self.curl_mm:
             return super().top_parts(corners_mm)
         return curled_parts(corners_mm, self.curl_mm)
 
 
 def change_view(view: CameraView, changes: Mapping[str, Any]) -> CameraView:
-    """Return the view with other values of its own fields, and of those of `HardScenery`."""
-    names = {field.name for field in fields(CameraView)}
-    own = {name: value for name, value in changes.items() if name in names}
-    hard = {name: value for name, value in changes.items() if name not in names}
-    if hard:
+    """Return the view with other values of some fields, by name.
+
+    They may be fields of the view itself or of `HardScenery`.
+    """
+    view_fields = {field.name for field in fields(CameraView)}
+    view_changes = {name: value for name, value in changes.items() if name in view_fields}
+    scenery_changes = {name: value for name, value in changes.items() if name not in view_fields}
+    if scenery_changes:
         scenery = view.scenery if isinstance(view.scenery, HardScenery) else HardScenery()
-        own["scenery"] = replace(scenery, **hard)
-    return replace(view, **own)
+        view_changes["scenery"] = replace(scenery, **scenery_changes)
+    return replace(view, **view_changes)
 
 
 # ---- tables --------------------------------------------------------------------------------------
@@ -119,104 +134,119 @@ def change_view(view: CameraView, changes: Mapping[str, Any]) -> CameraView:
 
 @lru_cache(maxsize=3 * TABLE_SEEDS)
 def table_texture(kind: str, seed: int) -> tuple[Bgr, Points]:
-    """Draw a table. Return its picture and the (3, 3) matrix from board mm to px.
+    """Draw a table of a kind, turned as the seed says.
 
-    Raises KeyError.
+    Return its picture, which repeats itself, and the matrix (3, 3) from board mm to pixels of the
+    picture. Raises KeyError for an unknown kind.
     """
     picture = TABLES[kind](np.random.default_rng(seed))
     angle = math.radians((seed * 37) % 90)
-    turn = _TABLE_PX_PER_MM * np.array(
+    turn_and_scale = _TABLE_PX_PER_MM * np.array(
         [[math.cos(angle), -math.sin(angle)], [-math.sin(angle), -math.cos(angle)]]
     )
     to_texture = np.eye(3)
-    to_texture[:2, :2] = turn
-    to_texture[:2, 2] = 1e4 * picture.shape[0]  # far from any edge: no coordinate is negative
+    to_texture[:2, :2] = turn_and_scale
+    # whole repetitions away from the origin, so that no coordinate is negative
+    to_texture[:2, 2] = 1e4 * picture.shape[0]
     return picture, to_texture
 
 
 def _draw_pale_table(rng: Rng) -> Bgr:
     """Draw a white table with a few crumbs."""
-    side = _TABLE_MM * _TABLE_PX_PER_MM
-    picture = np.full((side, side, 3), (214, 222, 226), np.uint8)
-    for x, y, radius in zip(
-        *(rng.integers(0, side, 60) for _ in range(2)), rng.integers(1, 5, 60), strict=True
-    ):
+    side_px = _TABLE_MM * _TABLE_PX_PER_MM
+    picture = np.full((side_px, side_px, 3), (214, 222, 226), np.uint8)
+    columns, rows = rng.integers(0, side_px, (2, 60))
+    for x, y, radius in zip(columns, rows, rng.integers(1, 5, 60), strict=True):
         cv2.circle(picture, (int(x), int(y)), int(radius), (120, 150, 170), -1, cv2.LINE_AA)
     return picture
 
 
 def _draw_cloth(rng: Rng) -> Bgr:
-    """Draw a woven cloth with checks of 25 mm in one colour: where stripes cross, it is dark."""
-    side, check = _TABLE_MM * _TABLE_PX_PER_MM, 25 * _TABLE_PX_PER_MM
-    stripes = ((np.arange(side) // check) % 2).astype(np.float32)
+    """Draw a woven cloth with stripes of 25 mm in both directions, darkest where they cross."""
+    side_px, stripe_px = _TABLE_MM * _TABLE_PX_PER_MM, 25 * _TABLE_PX_PER_MM
+    stripes = ((np.arange(side_px) // stripe_px) % 2).astype(np.float32)
+    # share of the colour in each pixel: 0, a half or 1
     share = (stripes[:, None] + stripes[None, :]) / 2
     colour = np.array(((40, 30, 170), (120, 60, 20), (40, 90, 30))[rng.integers(3)], np.float32)
     cloth = (1 - share[..., None]) * np.array([235, 238, 240], np.float32) + share[
         ..., None
     ] * colour
-    weave = rng.normal(0, 6, (side, side, 1)).astype(np.float32)
+    weave = rng.normal(0, 6, (side_px, side_px, 1)).astype(np.float32)
     return np.asarray((cloth + weave).clip(0, 255), np.uint8)
 
 
 def _draw_chequers(rng: Rng) -> Bgr:
-    """Draw white and nearly black squares of 20 to 26 mm. Some look like the rims of markers."""
-    side = _TABLE_MM * _TABLE_PX_PER_MM
-    squares = int(rng.integers(14, 18)) // 2 * 2
-    at = np.arange(side) * squares // side
-    dark = (at[:, None] + at[None, :]) % 2 == 0
-    inner = np.abs(((np.arange(side) * squares / side) % 1) - 0.5) < 0.25
-    dark ^= inner[:, None] & inner[None, :] & (rng.random((squares, squares)) < 0.5)[np.ix_(at, at)]
+    """Draw white and nearly black squares of 20 to 26 mm.
+
+    Half of them have an inner square of the other colour, so that they look like rims of markers.
+    """
+    side_px = _TABLE_MM * _TABLE_PX_PER_MM
+    squares = (
+        int(rng.integers(14, 18)) // 2 * 2
+    )  # an even number, so that the pattern repeats itself
+    # for each pixel along a side: the square that it is in, and whether it is in the middle of that
+    index = np.arange(side_px) * squares // side_px
+    is_inner = np.abs(((np.arange(side_px) * squares / side_px) % 1) - 0.5) < 0.25
+    dark = (index[:, None] + index[None, :]) % 2 == 0
+    has_inner = (rng.random((squares, squares)) < 0.5)[np.ix_(index, index)]
+    dark ^= is_inner[:, None] & is_inner[None, :] & has_inner
     ink = ((35, 30, 28), (60, 40, 25), (30, 45, 60))[rng.integers(3)]
     return np.asarray(np.where(dark[..., None], ink, (232, 236, 238)), np.uint8)
 
 
 def _draw_newspaper(rng: Rng) -> Bgr:
     """Draw columns of text, headlines, and square codes as in advertisements."""
+    # all in pixels. A page has four columns of parts with a height of 190
     side, margin, gap = _TABLE_MM * _TABLE_PX_PER_MM, 20, 14
     page = np.full((side, side, 3), (208, 218, 222), np.uint8)
     width = (side - 2 * margin) // 4
     for column in range(4):
-        for row in range(margin, side - 150, 190):
+        for y in range(margin, side - 150, 190):
             x = margin + column * width
-            part = page[row : row + 190 - gap, x : x + width - gap]
-            kind = rng.random()
-            if kind < 0.15:
+            part = page[y : y + 190 - gap, x : x + width - gap]
+            chance = rng.random()
+            if chance < 0.15:
                 _draw_square_code(part, rng)
             else:
-                _draw_text(part, rng, headline=kind > 0.7)
+                _draw_text(part, rng, is_headline=chance > 0.7)
     return page
 
 
-def _draw_text(part: Bgr, rng: Rng, headline: bool) -> None:
-    """Draw text in a part of a page, with letters of 2.5 or 7 mm."""
-    scale, thick, pitch = (0.95, 3, 34) if headline else (0.36, 1, 14)
-    for row in range(pitch, part.shape[0], pitch):
+def _draw_text(part: Bgr, rng: Rng, is_headline: bool) -> None:
+    """Draw lines of random letters in a part of a page: 7 mm high in a headline, else 2.5 mm."""
+    scale, thickness_px, line_px = (0.95, 3, 34) if is_headline else (0.36, 1, 14)
+    for y in range(line_px, part.shape[0], line_px):
         letters = "".join(
-            chr(97 + int(code)) if code < 26 else " " for code in rng.integers(0, 30, 60)
+            chr(ord("a") + number) if number < 26 else " "
+            for number in rng.integers(0, 30, 60).tolist()
         )
         cv2.putText(
             part,
             letters,
-            (0, row),
+            (0, y),
             cv2.FONT_HERSHEY_DUPLEX,
             scale,
             (40, 38, 36),
-            thick,
+            thickness_px,
             cv2.LINE_AA,
         )
 
 
 def _draw_square_code(part: Bgr, rng: Rng) -> None:
-    """Draw random modules with three finder patterns, 7 modules wide like the markers."""
-    size, module = 25, min(part.shape[:2]) // 27
+    """Draw a square code of random modules.
+
+    Its three finder patterns are seven modules wide, as markers are.
+    """
+    size, module_px = 25, min(part.shape[:2]) // 27
     modules = (rng.random((size, size)) < 0.5).astype(np.uint8)
     finder = np.zeros((8, 8), np.uint8)
     finder[:7, :7] = 1
     finder[1:6, 1:6] = 0
     finder[2:5, 2:5] = 1
     modules[:8, :8], modules[:8, -8:], modules[-8:, :8] = finder, finder[:, ::-1], finder[::-1]
-    large = cv2.resize(modules, (size * module,) * 2, interpolation=cv2.INTER_NEAREST)[..., None]
-    part[module : module * (size + 1), module : module * (size + 1)] = np.where(large > 0, 226, 36)
+    code = cv2.resize(modules, (size * module_px,) * 2, interpolation=cv2.INTER_NEAREST)
+    area = slice(module_px, module_px * (size + 1))
+    part[area, area] = np.where(code[..., None] > 0, 226, 36)
 
 
 # What a board may lie on, besides wood.
@@ -229,9 +259,7 @@ TABLES: Mapping[str, Callable[[Rng], Bgr]] = {
 
 
 def _vignette(size: tuple[int, int], depth: float) -> NDArray[np.float32]:
-    """Return (h, w): how much light comes through a lens to each pixel, `depth` less at the
-    corners.
-    """
+    """Return (h, w): the share of light that a lens leaves, which is 1 - `depth` at the corners."""
     across, down = (np.linspace(-1, 1, length, dtype=np.float32) ** 2 for length in size)
     return np.asarray(1 - depth / 2 * (across[None, :] + down[:, None]), np.float32)
 
@@ -240,16 +268,21 @@ def _vignette(size: tuple[int, int], depth: float) -> NDArray[np.float32]:
 
 
 def wear_down(top: Bgr, wear: float, seed: int) -> Bgr:
-    """Age the top of a piece: `wear`, 0 to 1, fades the ink in patches, scratches and stains it."""
+    """Return the picture of a piece's top with faded ink, stains and scratches.
+
+    `wear` is from 0, as new, to 1.
+    """
     rng, shape = np.random.default_rng(seed), top.shape[:2]
     patches = cv2.resize(
         rng.random((5, 5)).astype(np.float32), shape[::-1], interpolation=cv2.INTER_CUBIC
     )
     fade = (wear * (0.25 + 0.4 * patches))[..., None]
-    faded = top + fade * (np.float32(205) - top) * (top < 140)  # the ink fades, the paper does not
+    # the ink, which is dark, fades in patches, but the paper does not
+    faded = top + fade * (np.float32(205) - top) * (top < 140)
+    # stains, at other places
     faded = faded * (1 - 0.25 * wear * np.roll(patches, 9, axis=0)[..., None])
     faded = np.asarray(faded.clip(0, 255), np.uint8)
-    for _ in range(round(8 * wear)):
+    for _ in range(round(8 * wear)):  # scratches
         start = rng.integers(0, (shape[1], shape[0]))
         angle, length = rng.uniform(0, 2 * math.pi), rng.uniform(0.1, 0.7) * shape[1]
         end = (start + length * np.array([math.cos(angle), math.sin(angle)])).astype(int)
@@ -268,16 +301,24 @@ def wear_down(top: Bgr, wear: float, seed: int) -> Bgr:
 
 
 def curled_parts(corners_mm: Points, lift_mm: float, parts: int = 6) -> list[TopPart]:
-    """Return a tag whose two sides stand up by `lift_mm`, as narrow planes.
+    """Return the parts of a tag that is bent, so that its left and right side stand up.
 
-    `corners_mm` is (4, 3), upper left first, clockwise.
+    The bend is a parabola across the tag, in as many narrow planes as `parts` says. `corners_mm` is
+    (4, 3), upper left first, clockwise. `lift_mm` is the height of the sides.
     """
-    a, b, c, d = corners_mm
+    upper_left, upper_right, lower_right, lower_left = corners_mm
     planes = []
-    for number in range(parts):
-        shares = number / parts, (number + 1) / parts
+    for index in range(parts):
+        # shares of the width at the left and at the right edge of the plane, and the heights there
+        shares = index / parts, (index + 1) / parts
         lifts = [np.array([0, 0, lift_mm * (2 * share - 1) ** 2]) for share in shares]
-        upper = [a + (b - a) * share + lift for share, lift in zip(shares, lifts, strict=True)]
-        lower = [d + (c - d) * share + lift for share, lift in zip(shares, lifts, strict=True)]
+        upper = [
+            upper_left + (upper_right - upper_left) * share + lift
+            for share, lift in zip(shares, lifts, strict=True)
+        ]
+        lower = [
+            lower_left + (lower_right - lower_left) * share + lift
+            for share, lift in zip(shares, lifts, strict=True)
+        ]
         planes.append(TopPart(np.array([upper[0], upper[1], lower[1], lower[0]]), *shares))
     return planes

@@ -1,7 +1,15 @@
-"""Helpers: rooms with unsteady light, and sensors with noise and a webcam's codec.
+"""Helpers: rooms with unsteady light, and sensors with noise and the codec of a webcam.
 
-Unlike `CameraView.noise` and `CameraView.jpeg_quality`, every frame is lit, made noisy and encoded
-anew, so that the codec's own steps of 8 x 8 pixels flicker with the noise as those of a webcam do.
+A table lies still, but no two frames of a camera are the same. `Sensor` makes such frames from one
+clean picture. Each frame is
+
+1. lit, more or less brightly, also row by row,
+2. made noisy,
+3. smoothed over time as webcams do, and
+4. encoded as JPEG and decoded again, so that the steps between its blocks of 8 x 8 pixels flicker
+   with the noise.
+
+`CameraView.noise` and `CameraView.jpeg_quality`, in contrast, do not change from frame to frame.
 """
 
 from __future__ import annotations
@@ -17,9 +25,10 @@ from numpy.typing import NDArray
 
 from vision.detection.markers import Luma
 
-# Brightness of paper, of 255, at which `noise` is given.
+# Brightness of white paper, of 255, to which `Room.noise` refers.
 _WHITE = 230.0
-# Change of brightness that a webcam's filter takes for half noise, half movement.
+# At a change of brightness of this size, the filter of a webcam smooths half as much as it does if
+# nothing changes: it may be noise or a movement.
 _GHOST_CHANGE = 14.0
 
 
@@ -30,77 +39,87 @@ class Room:
     noise: float = 1.5
     """Standard deviation of the noise on white paper in full light, of 255."""
     shot: float = 0.5
-    """Share of the noise's variance that grows with the light. The rest stays in the dark."""
+    """Share of the variance of the noise that is in proportion to the light. The rest is the same
+    in the dark."""
     light: float = 1.0
     """Factor of the brightness."""
     flicker: float = 0.0
-    """Share of the light that lamps on alternating current lose, for the whole picture."""
+    """Largest share of the light that lamps on alternating current lose, in the whole picture."""
     bands: float = 0.0
-    """The same for single rows of a picture, because rows are exposed in turn."""
+    """Largest share of the light that they lose in single rows, because rows are exposed in
+    turn."""
     band_period_share: float = 0.3
     """Period of the bands, as a share of the picture's height."""
     beat: float = 0.37
-    """Periods by which the phase of the lamps goes on from frame to frame."""
+    """By how many periods the phase of the lamps advances from frame to frame."""
     jitter: float = 0.0
-    """Standard deviation of the exposure from frame to frame."""
+    """Standard deviation of the exposure from frame to frame, as a share of the exposure."""
     drift: float = 0.0
-    """Share of the light that is lost by the hundredth frame."""
+    """Share of the light that is lost until the hundredth frame."""
     smoothing: float = 0.0
-    """Weight of the previous frame in a webcam's filter over time."""
+    """Weight of the previous frame in the filter of a webcam, where nothing changes."""
     quality: int | None = None
-    """Quality of JPEG. None: not encoded."""
+    """Quality of the JPEG codec, or None if frames are not encoded."""
 
 
 class Sensor:
-    """Makes a camera's frames from clean pictures of one size, the same in every run.
+    """Makes the frames of a camera from clean pictures of one size.
 
-    `Sensor(room, seed).frame(luma)`: (height, width) in, (height, width) out.
+    They are the same in every run.
     """
 
     def __init__(self, room: Room, seed: int) -> None:
         self.room = room
         self._rng = np.random.default_rng(seed)
         self._before: NDArray[np.float32] | None = None
-        self._number = 0
+        self._frame_count = 0
         self._phase = float(self._rng.random())
 
     def frame(self, luma: Luma) -> Luma:
-        """Return the next frame of a scene, which is given in steady light without noise."""
+        """Return the next frame, (height, width), of a scene.
+
+        `luma` is its picture (height, width) in steady light and without noise.
+        """
         room = self.room
         lit = luma.astype(np.float32) * self._lighting(luma.shape[0])
         noisy = lit + self._noise(lit) if room.noise else lit
         if room.smoothing:
             noisy = self._smoothed(noisy)
         picture = np.asarray(noisy.round().clip(0, 255), np.uint8)
-        self._number += 1
+        self._frame_count += 1
         if room.quality is None:
             return picture
         data = cv2.imencode(".jpg", picture, [cv2.IMWRITE_JPEG_QUALITY, room.quality])[1]
         return np.asarray(cv2.imdecode(data, cv2.IMREAD_GRAYSCALE), np.uint8)
 
     def _lighting(self, rows: int) -> NDArray[np.float32]:
-        """Return (rows, 1): how much light each row gets in this frame."""
+        """Return (rows, 1): the factor of the light of each row in this frame."""
         room = self.room
-        phase = self._phase + room.beat * self._number
-        whole = room.light * (1 - room.drift * min(1.0, self._number / 100))
-        whole *= 1 - room.flicker * (0.5 + 0.5 * math.sin(2 * math.pi * phase))
-        whole *= 1 + room.jitter * float(self._rng.standard_normal())
+        phase = self._phase + room.beat * self._frame_count
+        # of the whole picture
+        factor = room.light * (1 - room.drift * min(1.0, self._frame_count / 100))
+        factor *= 1 - room.flicker * (0.5 + 0.5 * math.sin(2 * math.pi * phase))
+        factor *= 1 + room.jitter * float(self._rng.standard_normal())
         wave = np.sin(2 * np.pi * (np.arange(rows) / (room.band_period_share * rows) + phase))
-        return (whole * (1 - room.bands * (0.5 + 0.5 * wave)))[:, None].astype(np.float32)
+        return (factor * (1 - room.bands * (0.5 + 0.5 * wave)))[:, None].astype(np.float32)
 
     def _noise(self, lit: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return the noise of each pixel, which is stronger where there is more light."""
         room = self.room
         variance = (1 - room.shot) + room.shot * lit / _WHITE
-        field = self._rng.standard_normal(lit.shape, np.float32)
-        return np.asarray(field * room.noise * np.sqrt(variance), np.float32)
+        normal = self._rng.standard_normal(lit.shape, np.float32)
+        return np.asarray(normal * room.noise * np.sqrt(variance), np.float32)
 
     def _smoothed(self, noisy: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Filter over time as webcams do: small changes fade in, large ones go through."""
+        """Mix the frame with the one before, as webcams do against noise.
+
+        Small changes, which are mostly noise, fade in slowly. Large changes are shown at once.
+        """
         if self._before is None or self._before.shape != noisy.shape:
             self._before = noisy
         change = noisy - self._before
-        keep = self.room.smoothing / (1 + (change / _GHOST_CHANGE) ** 2)
-        self._before = np.asarray(noisy - keep * change, np.float32)
+        weight = self.room.smoothing / (1 + (change / _GHOST_CHANGE) ** 2)
+        self._before = np.asarray(noisy - weight * change, np.float32)
         return self._before
 
 
@@ -112,12 +131,16 @@ def _between(low: float, high: float, share: float) -> float:
 
 
 def _dim(share: float) -> Room:
-    """Return a room lit by 100 % to 18 %, whose noise grows as it gets darker."""
+    """Return a room with 100 % to 18 % of the light.
+
+    The darker it is, the noisier is the picture.
+    """
     light = _between(1.0, 0.18, share)
     return Room(light=light, noise=_between(2.0, 8.0, share), shot=0.3)
 
 
-# For each condition: makes the room at a share, 0 to 1, of the way from harmless to severe.
+# For each condition: a function that makes a room. Its first argument says how severe the condition
+# is, from 0 (harmless) to 1.
 RANGES: Mapping[str, Callable[[float, Random], Room]] = {
     "noise": lambda share, _: Room(noise=_between(0.0, 14.0, share), shot=0.0),
     "shot noise": lambda share, _: Room(noise=_between(0.0, 14.0, share), shot=0.9),
@@ -146,7 +169,10 @@ RANGES: Mapping[str, Callable[[float, Random], Room]] = {
 
 
 def mixed_room(rng: Random) -> Room:
-    """Mix noise, darkness, a codec and lamps, each anywhere in its range or left out."""
+    """Return a random mixture of noise, darkness, a codec and unsteady light.
+
+    Each of them is anywhere in its range, or left out.
+    """
     room = _dim(rng.random()) if rng.random() < 0.5 else Room(noise=rng.uniform(0, 8))
     if rng.random() < 0.7:
         room = replace(room, quality=round(rng.uniform(15, 90)))

@@ -1,8 +1,11 @@
 """Measure how soon the reader has read a board again after each event of a game.
 
-A hand comes over a square, does something there and goes. The first picture without the hand is the
-last one that differs from the picture before. The pictures after it are *quiet*. Nothing more
-happens for two quiet pictures, in which the board has to be *settled*: read completely and rightly.
+A hand comes over a square, does something there and goes. The first picture without the hand still
+differs from the picture before. From then on nothing changes: the pictures are *quiet*. After each
+event two quiet pictures are taken. In the first of them, or for some kinds of events in the second,
+the board has to be *settled*: read completely, and without a mistake.
+
+In a rough game, light and noise also change from picture to picture.
 """
 
 from __future__ import annotations
@@ -30,24 +33,29 @@ from companion.printing.printed_kit import printed_table
 from vision.reading.board_reader import make_board_reader
 from vision.simulation.view import CameraView
 
-# Numbers of games. The camera of a rough game encodes every frame anew, with new noise and light.
-GAMES_PLAYED, ROUGH_GAMES = 15, 10
-# In which quiet picture a board has to be settled, by kind of event. After others it is the first.
+# Numbers of games, and of rough games under each condition.
+GAMES_PLAYED = 15
+ROUGH_GAMES = 10
+# In which quiet picture a board has to be settled, by the kind of the event. After an event of
+# another kind it has to be settled in the first one.
 SETTLED_BY = {"take": 2, "start": 2}
-# Least shares of readable pieces that are right, and of boards that are settled in time.
-MIN_RIGHT, MIN_SETTLED, MIN_SETTLED_ROUGH = 0.995, 0.99, 0.95
-# JPEG quality of the condition `jpeg` at severity 3.
-_JPEG_3 = 25
+# Least share of the readable pieces that are right, in all pictures.
+MIN_RIGHT = 0.995
+# Least share of the boards that are settled in time, in all games and in rough ones.
+MIN_SETTLED = 0.99
+MIN_SETTLED_ROUGH = 0.95
+# JPEG quality of the rough games `jpeg`, as in the condition `jpeg` at severity 3.
+_JPEG_QUALITY = 25
 _QUIET_PICTURES = 2
 _FRAME_S = 0.2
-# Difficulties of the games that are not rough, in turn.
+# Difficulties that the games have in turn. Rough games have others.
 _DIFFICULTIES: tuple[dict[str, Any], ...] = (
     {},
     {"light": 0.35, "noise": 4.0},
     {"tilt_deg": 44.0},
     {"defocus_px": 1.2},
     {"jpeg_quality": 45, "noise": 2.0},
-    {"blind": (30.0, 18.0, 0.4)},
+    {"blind_shadow": (30.0, 18.0, 0.4)},
     {"cast_bgr": (0.5, 0.8, 1.05), "vignette": 0.4},
     {"wear": 0.5, "curl_mm": 1.5},
     {"flicker": 0.04},
@@ -55,18 +63,23 @@ _DIFFICULTIES: tuple[dict[str, Any], ...] = (
 
 
 class BenchGame:
-    """A game: a table, the reader that reads it, and the counts of what was read."""
+    """A game: a table, the reader that reads it, and the counts of what was read.
 
-    def __init__(self, number: int, trouble: str) -> None:
+    `condition` is the condition of a rough game (`jpeg` or `mixed`), or an empty string.
+    """
+
+    def __init__(self, number: int, condition: str) -> None:
+        # numbers of readable pieces and those read right, in all pictures, and of boards after
+        # events and those settled in time
         self.pieces = self.right = self.boards = self.settled = 0
         self.faults: list[str] = []
-        """False readings of a board that lay still."""
-        self._rng = rng = Random(f"{trouble}game-{number}")
+        """What was read wrongly in quiet pictures."""
+        self._rng = rng = Random(f"{condition}game-{number}")
         self._kit = piece_kits()[number % len(piece_kits())]
         view = ordinary_view(rng)
         self._sensor: Sensor | None = None
-        if trouble:
-            view, room = _rough_view(trouble, number, self._kit, view, rng)
+        if condition:
+            view, room = _rough_view(condition, number, self._kit, view, rng)
             self._sensor = Sensor(room, number)
         else:
             view = change_view(view, _DIFFICULTIES[number % len(_DIFFICULTIES)])
@@ -74,10 +87,11 @@ class BenchGame:
         self.table.set_up(random_layout(self._kit, rng, 0.4, 0.7))
         self._reader = make_board_reader({**default_kits(), self._kit.game: self._kit})
         self._frames = 0
+        # squares that the last event has changed
         self._touched: set[Square] = set()
 
     def play(self) -> None:
-        """Play one event of each kind in some order, and a second move, in some 35 pictures."""
+        """Play one event of each kind in random order, and a second move, in some 35 pictures."""
         self._settle("start")
         events = [
             self._move,
@@ -97,9 +111,10 @@ class BenchGame:
             if kind:
                 self._settle(kind)
 
-    # ---- events: each returns its kind, or an empty string where it is impossible ----
+    # ---- events: each returns its kind, or an empty string if it is impossible ----
 
     def _move(self, on_board: bool = True) -> str:
+        """Move a piece to a free square, from another square or from beside the board."""
         piece, square = self._choose_piece(on_board=on_board)
         target = self._choose_free_square()
         if piece is None or target is None:
@@ -133,7 +148,7 @@ class BenchGame:
         return "flip"
 
     def _capture(self) -> str:
-        """Take a piece away and put another one in its place, by one hand."""
+        """Take a piece away and put another one in its place, with one hand."""
         captured, target = self._choose_piece(on_board=True)
         piece, square = self._choose_piece(on_board=True)
         if captured is None or piece is None or target is None or square is None:
@@ -155,10 +170,11 @@ class BenchGame:
         return "rest"
 
     def _bump(self) -> str:
+        """Push and turn the whole board a little, as if somebody bumped into it."""
         view = self.table.view
         shift = self._rng.uniform(-8, 8), self._rng.uniform(-8, 8)
-        turned = view.board_turn_deg + self._rng.uniform(-2, 2)
-        self.table.set_view(replace(view, shift_mm=shift, board_turn_deg=turned))
+        board_turn_deg = view.board_turn_deg + self._rng.uniform(-2, 2)
+        self.table.set_view(replace(view, shift_mm=shift, board_turn_deg=board_turn_deg))
         return "bump"
 
     def _lamp(self) -> str:
@@ -183,7 +199,10 @@ class BenchGame:
     def _choose_piece(
         self, *, on_board: bool, two_faced: bool = False
     ) -> tuple[int | None, Square | None]:
-        """Choose a random piece that takes one square. Return its id and its square."""
+        """Choose a random piece that takes one square. Return its id and its square.
+
+        Both are None if there is no such piece. The square is None for one beside the board.
+        """
         two_faced_kinds = {names[0] for names in self._kit.pieces if len(names) > 1}
         candidates = [
             (piece.id, piece.square)
@@ -213,9 +232,9 @@ class BenchGame:
         self.settled += any(settled[: SETTLED_BY.get(kind, 1)])
 
     def _read_picture(self) -> Reading:
-        """Take a picture, read it, and count the readable pieces that are read rightly.
+        """Take a picture, read it, and count the readable pieces that are read right.
 
-        In a quiet picture, note what is read wrongly.
+        If the reader takes the picture for quiet, note what is read wrongly.
         """
         self._frames += 1
         luma = self.table.render_luma()
@@ -232,7 +251,11 @@ class BenchGame:
         return reading
 
     def _is_right(self, reading: Reading) -> bool:
-        """Return whether all readable and touched squares are read, and nothing is read wrongly."""
+        """Return whether the board is settled in a quiet picture.
+
+        All readable pieces and all squares that the last event has changed must be read, and
+        nothing wrongly.
+        """
         tops = tops_of(prints_of(self.table))
         faces = {square: print_.face for square, print_ in tops.items()}
         readable = {square for square, print_ in tops.items() if is_readable(print_)}
@@ -242,15 +265,16 @@ class BenchGame:
 
 
 def _rough_view(
-    trouble: str, number: int, kit: Kit, view: CameraView, rng: Random
+    condition: str, number: int, kit: Kit, view: CameraView, rng: Random
 ) -> tuple[CameraView, Room]:
-    """Return the view, which stays the same, and the room, which changes from frame to frame.
+    """Return the view of a rough game, and its room, in which light and noise change all the time.
 
-    `mixed` has its four severities in turn.
+    What changes is therefore removed from the view. The games of `mixed` have its four severities
+    in turn.
     """
-    if trouble == "jpeg":
-        return replace(view, noise=0.0), Room(noise=rng.uniform(1.0, 4.0), quality=_JPEG_3)
-    view = change_view(view, CONDITIONS[trouble](1 + number % 4, kit, rng))
+    if condition == "jpeg":
+        return replace(view, noise=0.0), Room(noise=rng.uniform(1.0, 4.0), quality=_JPEG_QUALITY)
+    view = change_view(view, CONDITIONS[condition](1 + number % 4, kit, rng))
     room = Room(
         noise=view.noise,
         quality=view.jpeg_quality,
@@ -265,21 +289,23 @@ def _rough_view(
 def bench_games(quick: bool) -> bool:
     """Play games in front of the reader, and return whether every bar is kept."""
     good = True
-    for name, trouble, number, least in (
+    for name, condition, game_count, min_settled in (
         ("games", "", GAMES_PLAYED, MIN_SETTLED),
         ("rough games, jpeg", "jpeg", ROUGH_GAMES, MIN_SETTLED_ROUGH),
         ("rough games, mixed", "mixed", ROUGH_GAMES, MIN_SETTLED_ROUGH),
     ):
-        games = [BenchGame(index, trouble) for index in range(1 if quick else number)]
+        games = [BenchGame(number, condition) for number in range(1 if quick else game_count)]
         for game in games:
             game.play()
         faults = [fault for game in games for fault in game.faults]
         boards, settled = sum(game.boards for game in games), sum(game.settled for game in games)
-        figures = f"{settled} of {boards} in time (at least {least:.0%}), wrong: {faults or 'none'}"
-        good &= print_verdict(
-            f"{name}, boards settled", settled >= least * boards and not faults, figures
+        figures = (
+            f"{settled} of {boards} in time (at least {min_settled:.0%}), wrong: {faults or 'none'}"
         )
-        if not trouble:
+        good &= print_verdict(
+            f"{name}, boards settled", settled >= min_settled * boards and not faults, figures
+        )
+        if not condition:
             pieces, right = sum(game.pieces for game in games), sum(game.right for game in games)
             figures = f"{right} of {pieces} right (at least {MIN_RIGHT:.1%})"
             good &= print_verdict(

@@ -1,10 +1,17 @@
-"""Measure whether the reader notices that nothing moves on a table, and when something does.
+"""Measure whether the reader notices that nothing moves on a table, and that something does.
 
-A table lies still in front of a camera in a realistic room (`bench.reading.sensors`). After the
-first `LEARNING_FRAMES` every frame has to be quiet, with the board found and nothing read wrongly.
-Then a piece is pushed by half a square, one is turned in place, and a hand comes in. The reader has
-to notice each within `NOTICE_FRAMES`, as movement or as a change. The boards of all games, each in
-two sizes of pictures, are spread evenly over the range of each condition.
+A table lies still in front of a camera, but in a realistic room, in which no two frames are the
+same (`bench.reading.sensors`).
+
+1. In the first `LEARNING_FRAMES` the reader learns how noisy the frames are.
+2. In the next `STILL_FRAMES` it has to say that nothing moves, with the board found and nothing
+   read wrongly.
+3. Then a piece is pushed by half a square, another one is turned in place, and a hand comes in. The
+   reader has to notice each of these events within `NOTICE_FRAMES`: it reports movement, or another
+   reading.
+
+That is repeated for the boards of all games, in two sizes of pictures, and for each condition. The
+severities of a condition are spread evenly over these cases.
 """
 
 from __future__ import annotations
@@ -24,12 +31,15 @@ from companion.printing.printed_kit import printed_table
 from vision.detection.markers import Luma
 from vision.reading.board_reader import make_board_reader
 
-SIZES = (1280, 720), (1920, 1080)
-LEARNING_FRAMES, STILL_FRAMES, NOTICE_FRAMES = 20, 60, 3
+# Widths and heights of pictures.
+SIZES = ((1280, 720), (1920, 1080))
+LEARNING_FRAMES = 20
+STILL_FRAMES = 60
+NOTICE_FRAMES = 3
 # Least share of the still frames that are quiet.
 MIN_QUIET = 0.98
 EVENTS = ("push", "turn", "hand")
-# Number of frames between two events.
+# Number of frames after each event, so that the reader takes the table for still again.
 _SETTLING_FRAMES = 12
 _FRAME_S = 0.2
 
@@ -45,14 +55,15 @@ class StillCase:
 
 
 def cases(condition: str, sizes: Sequence[tuple[int, int]]) -> list[StillCase]:
-    """Return every board in every size, with severities spread evenly over the range."""
+    """Return the cases of a condition: every board in every size, with severities spread evenly."""
     rng = Random(f"still-{condition}")
     boards = [(kit, size) for size in sizes for kit in default_kits().values()]
-    ranks = list(range(len(boards)))
-    rng.shuffle(ranks)
+    # each board gets another part of the range of severities
+    parts = list(range(len(boards)))
+    rng.shuffle(parts)
     result = []
-    for (kit, size), rank in zip(boards, ranks, strict=True):
-        room = RANGES[condition]((rank + rng.random()) / len(boards), rng)
+    for (kit, size), part in zip(boards, parts, strict=True):
+        room = RANGES[condition]((part + rng.random()) / len(boards), rng)
         result.append(StillCase(f"still-{condition}-{kit.game}-{size[1]}", kit, size, room))
     return result
 
@@ -70,6 +81,7 @@ class StillTable:
         self.table.set_up(lay(case.kit, self._rng))
         self._sensor = Sensor(case.room, self._rng.randrange(1000))
         self.reader = make_board_reader(default_kits())
+        # the rendered picture, until the next event changes the table
         self._clean: Luma | None = None
         self._frames = 0
 
@@ -94,9 +106,10 @@ class StillTable:
         return [f"{zone}: WRONG, {fan}" for zone, fan in fans if fan != lying.get(zone, ())]
 
     def cause(self, event: str) -> None:
-        """Push a piece by half a square, turn one, or hold a hand over the board."""
+        """Cause one of `EVENTS`: push a piece by half a square, turn one, or hold a hand in."""
         lying = [piece for piece in self.table.pieces() if piece.square is not None]
         board = self.case.kit.board
+        # of cards, the last one, because it lies on top of its fan
         piece = self._rng.choice([lying[-1]] if self.case.kit.deck else lying)
         if event == "push":
             shift_mm = self._rng.choice((-1, 1)) * board.pitch_mm / 2
@@ -111,7 +124,7 @@ class StillTable:
 
 
 def fans_of(kit: Kit, rng: Random) -> Layout:
-    """Return fans of some cards in half of the zones."""
+    """Return a layout with a fan of some cards in each of half the zones."""
     assert kit.deck is not None
     cards = [card.name for card in kit.deck.cards]
     rng.shuffle(cards)
@@ -121,48 +134,49 @@ def fans_of(kit: Kit, rng: Random) -> Layout:
 
 
 def bench_stillness(quick: bool) -> bool:
-    """Watch all cases.
+    """Watch all cases of all conditions.
 
     Return whether enough frames are quiet, no event is missed and nothing is read wrongly.
     """
     good = True
     for condition in ("mixed",) if quick else tuple(RANGES):
         all_cases = cases(condition, SIZES[:1] if quick else SIZES)
-        quiet, missed = 0, list[str]()
+        quiet_count, faults = 0, list[str]()
         for case in all_cases:
-            quiet += _watch(case, missed)
-        for fault in missed:
+            quiet_count += _watch(case, faults)
+        for fault in faults:
             print(f"    {fault}")
         frames = STILL_FRAMES * len(all_cases)
-        share = quiet / frames
+        share = quiet_count / frames
         figures = f"{share:.2%} of {frames} frames quiet (at least {MIN_QUIET:.0%}), "
-        figures += f"{len(missed)} events missed or frames with wrong entries (none allowed)"
-        good &= print_verdict(f"still, {condition}", share >= MIN_QUIET and not missed, figures)
+        figures += f"{len(faults)} events missed or frames with wrong entries (none allowed)"
+        good &= print_verdict(f"still, {condition}", share >= MIN_QUIET and not faults, figures)
     return good
 
 
-def _watch(case: StillCase, missed: list[str]) -> int:
-    """Watch one case, and add what is missed or wrong to `missed`.
+def _watch(case: StillCase, faults: list[str]) -> int:
+    """Watch one case, and append a sentence to `faults` for all that is missed or read wrongly.
 
-    Return the number of quiet frames.
+    Return the number of frames that are quiet, of `STILL_FRAMES`.
     """
     watched = StillTable(case)
     for _ in range(LEARNING_FRAMES):
         reading = watched.read_next_frame()
-    quiet, judged = 0, None
+    # a reading is judged again only if it differs from the one judged before
+    quiet_count, judged = 0, None
     for _ in range(STILL_FRAMES):
         reading = watched.read_next_frame()
-        quiet += reading.quiet and reading.game == case.kit.game
+        quiet_count += reading.quiet and reading.game == case.kit.game
         if judged != reading and reading.quiet:
             judged = reading
-            faults = watched.faults_of(reading)
-            missed += [f"{case.name}: {fault}" for fault in faults[:1]]
+            reading_faults = watched.faults_of(reading)
+            faults += [f"{case.name}: {fault}" for fault in reading_faults[:1]]
     for event in EVENTS:
         before = reading
         watched.cause(event)
         after = [watched.read_next_frame() for _ in range(NOTICE_FRAMES)]
         if all(now.quiet and now == before for now in after):
-            missed.append(f"{case.name}: {event} not noticed; {case.room}")
+            faults.append(f"{case.name}: {event} not noticed; {case.room}")
         for _ in range(_SETTLING_FRAMES):
             reading = watched.read_next_frame()
-    return quiet
+    return quiet_count

@@ -1,6 +1,7 @@
-"""Measure how boards are read through lenses that the renderer lacks.
+"""Measure how boards are read through wide and unusual lenses, which the renderer lacks.
 
-OpenCV distorts straight pictures as these lenses would.
+A larger picture is rendered without distortion. Then each pixel of the camera's picture is taken
+from where this lens would see it.
 """
 
 from __future__ import annotations
@@ -24,23 +25,28 @@ from vision.pose.optics import Points
 from vision.reading.board_reader import make_board_reader
 from vision.simulation.view import CameraView
 
-# Number of views of every board through every lens, and the least share of pieces that are right.
-VIEWS, MIN_RIGHT = 2, 0.97
+# Number of views of every board through every lens.
+VIEWS = 2
+# Least share of the pieces that are right.
+MIN_RIGHT = 0.97
 
 
 @dataclass(frozen=True)
 class WideLens:
-    """A lens by OpenCV's camera model."""
+    """A lens, described by one of OpenCV's camera models."""
 
     focal_ratio: float
     """Focal length divided by the picture's width."""
     coefficients: tuple[float, ...]
     """OpenCV's distortion coefficients."""
     is_fisheye: bool = False
-    """Whether the coefficients are those of OpenCV's fisheye model."""
+    """Whether the coefficients belong to OpenCV's fisheye model."""
 
     def undistort(self, distorted: Points) -> Points:
-        """Convert (N, 2) distorted coordinates to normalised ones."""
+        """Return where points would be without distortion.
+
+        Both are coordinates (N, 2) from the middle of the picture, divided by the focal length.
+        """
         points, coefficients = distorted.reshape(-1, 1, 2), np.array(self.coefficients)
         if self.is_fisheye:
             normalised = cv2.fisheye.undistortPoints(points, np.eye(3), coefficients)
@@ -51,11 +57,14 @@ class WideLens:
 
 
 def _equidistant(degrees: float, k1: float = 0.0, k2: float = 0.0) -> WideLens:
-    """Return a fisheye lens that shows `degrees` across the picture if its coefficients are 0."""
+    """Return an equidistant fisheye lens that shows `degrees` from the left to the right edge.
+
+    The coefficients `k1` and `k2` bend it a little.
+    """
     return WideLens(0.5 / math.radians(degrees / 2), (k1, k2, 0.0, 0.0), is_fisheye=True)
 
 
-# Lenses of which the reader knows nothing.
+# Lenses by name. The reader does not know them.
 LENSES: Mapping[str, WideLens] = {
     "fisheye of 120 degrees": _equidistant(120),
     "fisheye of 100 degrees, its own bend": _equidistant(100, -0.02, 0.004),
@@ -67,7 +76,7 @@ LENSES: Mapping[str, WideLens] = {
 
 
 def render_through(lens: WideLens, kit: Kit, layout: Layout, view: CameraView) -> Luma:
-    """Return the view of a table through a lens, (view.height, view.width)."""
+    """Return the picture of a table through a lens, (view.height, view.width)."""
     width, height = view.width, view.height
     focal = lens.focal_ratio * width
     rows, columns = np.mgrid[0:height, 0:width].astype(np.float64)
@@ -75,19 +84,24 @@ def render_through(lens: WideLens, kit: Kit, layout: Layout, view: CameraView) -
         [(columns.ravel() - (width - 1) / 2) / focal, (rows.ravel() - (height - 1) / 2) / focal]
     )
     normalised = lens.undistort(distorted).clip(-2.2, 2.2)
-    wide = 2 * math.ceil(float(np.abs(normalised[:, 0]).max()) * focal) + 3
-    high = 2 * math.ceil(float(np.abs(normalised[:, 1]).max()) * focal) + 3
-    # The board fills the middle of the larger picture as it would fill the distorted one.
-    edge = (
-        lens.undistort(np.array([[0.0, view.fill * 0.5 * height / focal]]))[0, 1] * 2 * focal / high
+    # size of the straight picture, which has to contain everything that the lens sees
+    straight_width = 2 * math.ceil(float(np.abs(normalised[:, 0]).max()) * focal) + 3
+    straight_height = 2 * math.ceil(float(np.abs(normalised[:, 1]).max()) * focal) + 3
+    # The board fills as much of it that it fills the share `view.fill` of the distorted picture.
+    board_edge = lens.undistort(np.array([[0.0, view.fill * 0.5 * height / focal]]))[0, 1]
+    straight_view = replace(
+        view,
+        width=straight_width,
+        height=straight_height,
+        focal_ratio=focal / straight_width,
+        k1=0.0,
+        fill=board_edge * 2 * focal / straight_height,
     )
-    table = rendered_table(
-        kit, replace(view, width=wide, height=high, focal_ratio=focal / wide, k1=0.0, fill=edge)
-    )
+    table = rendered_table(kit, straight_view)
     table.set_up(layout)
     straight = table.render_luma()
     source_px = (
-        (normalised * focal + ((wide - 1) / 2, (high - 1) / 2))
+        (normalised * focal + ((straight_width - 1) / 2, (straight_height - 1) / 2))
         .astype(np.float32)
         .reshape(height, width, 2)
     )
@@ -101,8 +115,8 @@ def bench_wide(quick: bool) -> bool:
     for name, lens in LENSES.items():
         tally = Tally(name)
         for index in range(1 if quick else VIEWS):
-            for place, kit in enumerate(piece_kits()):
-                rng = Random(f"{name} {index} {place}")
+            for kit_index, kit in enumerate(piece_kits()):
+                rng = Random(f"{name} {index} {kit_index}")
                 layout = random_layout(kit, rng, 0.8, 1.0)
                 judge_view(kit, layout, render_through(lens, kit, layout, wide_view(rng)), tally)
         good &= tally.judge(MIN_RIGHT)
@@ -110,7 +124,7 @@ def bench_wide(quick: bool) -> bool:
 
 
 def wide_view(rng: Random) -> CameraView:
-    """Make a view of a camera above a table, at 720p."""
+    """Make a random view of a camera above a table, at 720p."""
     return CameraView(
         tilt_deg=rng.uniform(5, 40),
         turn_deg=rng.choice((0.0, 180.0)) + rng.uniform(-10, 10),
@@ -120,7 +134,7 @@ def wide_view(rng: Random) -> CameraView:
 
 
 def top_faces(kit: Kit, layout: Layout) -> dict[Square, str]:
-    """Return what lies on top of every square that a piece covers."""
+    """Return the top face on every square on which a piece lies."""
     tops = {}
     for square, faces in kit.anchored(layout).items():
         face = kit.face(faces[-1])
@@ -130,7 +144,7 @@ def top_faces(kit: Kit, layout: Layout) -> dict[Square, str]:
 
 
 def judge_view(kit: Kit, layout: Layout, luma: Luma, tally: Tally) -> None:
-    """Read one picture and compare it with the layout.
+    """Read one picture, and count in `tally` how it compares with the layout.
 
     A piece on several squares counts once for each of them.
     """
