@@ -10,7 +10,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import shutil
 import sqlite3
 import subprocess
@@ -140,11 +139,10 @@ def _find_revealed(journal: Journal) -> list[str]:
     """
     session = journal.restore()
     with Table(journal, FakeClock(), TableSettings()) as table:
-        views = {viewer: view_json(table.view(viewer)) for viewer in (None, *SEATS)}
-    texts = {
-        viewer: json.dumps(msgspec.to_builtins(view, enc_hook=str, str_keys=True))
-        for viewer, view in views.items()
-    }
+        texts = {
+            viewer: msgspec.json.encode(view_json(table.view(viewer)), enc_hook=str).decode()
+            for viewer in (None, *SEATS)
+        }
     shown = []
     for owner in SEATS:
         sealed = session.find_sealed_action(owner, session.moment)

@@ -21,7 +21,7 @@ from random import Random
 
 from bench.bars import EVENING_BAR, GROWTH_BAR
 from bench.processes import LOCAL_ONLY, ServerProcess, memory_mb, running_service
-from bench.visitors import Viewers
+from bench.visitors import Viewers, confirm_stage
 from companion.core.config import Settings
 from companion.core.kit import SEATS
 from companion.core.network import format_host_key
@@ -186,8 +186,7 @@ def play_until(
         with contextlib.suppress(Stuck):
             view = phones[0].get("view")
             if view["phase"] in ("setup", "stages"):
-                place = {"moment": view["moment"], "stage": view["stage"], "force": True}
-                phones[0].post("confirm", place)
+                confirm_stage(phones[0], view)
             elif view["phase"] == "over":
                 phones[0].post("start", {"game": name})
             else:

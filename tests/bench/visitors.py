@@ -6,8 +6,9 @@ import selectors
 import socket
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from bench.pi.measured_service import shared_pictures
 from companion.core.ports import Closeable
@@ -147,9 +148,13 @@ def begin_orders(phones: Sequence[Phone]) -> str:
     phones[0].post("start", {"game": next(iter(GAMES))})
     view = phones[0].get("view")
     if view["phase"] == "setup":
-        place = {"moment": view["moment"], "stage": view["stage"], "force": True}
-        phones[0].post("confirm", place)
+        confirm_stage(phones[0], view)
     return str(phones[0].get("view")["moment"])
+
+
+def confirm_stage(phone: Phone, view: Mapping[str, Any]) -> None:
+    """Confirm that hands have carried out this stage of the view, whatever the camera sees."""
+    phone.post("confirm", {"moment": view["moment"], "stage": view["stage"], "force": True})
 
 
 def toggle_order(phone: Phone, moment: str, index: int) -> None:

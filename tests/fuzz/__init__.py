@@ -1,6 +1,7 @@
 """Fuzzing: generated requests, events, files and texts for everything that reads them.
 
-`make fuzz N=1000000` runs a million cases.
+`make fuzz N=1000000` runs a million cases. `fuzz.running` says what targets, probes and batches
+are.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def every_target() -> tuple[Target, ...]:
-    """Return all targets. They are imported late, because they bring the whole program."""
+    """Return all targets. They are imported late, because they import the whole program."""
     from fuzz import doors, files, hub, tables, texts  # noqa: PLC0415
 
     return (*doors.TARGETS, *hub.TARGETS, *tables.TARGETS, *files.TARGETS, *texts.TARGETS)

@@ -1,4 +1,8 @@
-"""`python -m fuzz`: run generated cases over all targets, on all cores, and print the results."""
+"""`python -m fuzz`: run generated cases over all targets, on all cores, and print the results.
+
+The cases of each target are divided into batches, which processes run side by side. Each batch has
+a seed of its own, with which it can be repeated.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +20,12 @@ from multiprocessing import get_context
 from fuzz import every_target
 from fuzz.running import Result, Target, run_batch
 
-# Timeout of a batch. Its process then prints its stack and ends, so that the run fails.
+# Timeout of a batch. The process then prints where it hangs and ends, so that the run fails.
 BATCH_TIMEOUT_S = 900.0
 
 
 def main() -> int:
-    """Run all batches, and return the exit status: 1 if anything failed."""
+    """Run all batches, print failures and a table, and return the exit status: 1 if any failed."""
     parser = argparse.ArgumentParser(prog="python -m fuzz", description=__doc__)
     parser.add_argument(
         "--cases", type=int, default=10_000, help="number of cases of all targets together (10,000)"
@@ -49,7 +53,11 @@ def main() -> int:
 
 
 def make_batches(targets: list[Target], cases: int) -> Iterator[tuple[Target, int]]:
-    """Yield batches of examples in turn. A target gets its share of all cases in them."""
+    """Yield batches: a target, and the number of its examples. Each target gets its share of
+    `cases`.
+
+    Targets take turns, so that an interrupted run has tried each of them.
+    """
     total_share = sum(target.share for target in targets)
     remaining = {
         target.name: max(1, round(cases * target.share / total_share)) for target in targets
@@ -62,7 +70,7 @@ def make_batches(targets: list[Target], cases: int) -> Iterator[tuple[Target, in
 
 
 def run_job(job: tuple[str, int, int]) -> Result:
-    """Run a batch: a target by its name, a seed, and the number of examples."""
+    """Run a batch: the name of its target, its seed, and the number of its examples."""
     name, seed, examples = job
     faulthandler.dump_traceback_later(BATCH_TIMEOUT_S, exit=True)
     target = next(target for target in every_target() if target.name == name)

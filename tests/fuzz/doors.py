@@ -1,6 +1,7 @@
 """Fuzz target: requests to a table's pages, made from the API's own description.
 
-They come from four kinds of people: nobody in particular, South, North and the host.
+They come from four browsers: of a stranger (`nobody`), of South, of North, and of the owner, whom
+addresses and names call `host`.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ from random import Random
 from typing import Any
 
 from flask import Flask
-from flask.testing import FlaskClient
 from hypothesis import strategies as st
 from internals import app_of, session_of
 from simulated_room import simulated
@@ -21,7 +21,7 @@ from simulated_room import simulated
 from companion.core.clock import FakeClock
 from companion.core.config import WifiSettings
 from companion.core.errors import CompanionError
-from companion.core.kit import SEATS, Seat
+from companion.core.kit import SEATS
 from companion.games import GAMES
 from companion.service.app import Companion
 from companion.table.session import Phase
@@ -30,13 +30,15 @@ from fuzz.running import Probe, Target
 from web.routes.openapi import PATH
 
 ROLES = ("nobody", "south", "north", "host")
-# Parts of paths that are left out: streams, which never end, and answers that take half a second.
+# Paths that contain one of these are left out: streams, which never end, and answers that take half
+# a second.
 SLOW_PATHS = ("/kit/", ".webp", "backup.zip", "bundle.zip", "live")
+# Password of the table's own Wi-Fi. Only the owner may see it.
 WIFI_PASSWORD = "nobody-tells-this-one"
 
 
 class Installation:
-    """A simulated service without threads, with a browser for each kind of people."""
+    """A simulated service without threads, with a browser for each of `ROLES`."""
 
     def __init__(self, companion: Companion, app: Flask, clock: FakeClock) -> None:
         self.companion, self.app, self.clock = companion, app, clock
@@ -48,24 +50,20 @@ class Installation:
         self.sit()
 
     def sit(self) -> None:
-        """Seat South's and North's browser, if one of them has lost its seat."""
+        """Let South's and North's browsers take their seats again, if they have lost them."""
         for seat in SEATS:
             if (
                 self.table.nonce_of(seat) is not None
-                and self.person(seat).get(f"/api/seat/{seat}/view").status_code != 200
+                and self.people[seat].get(f"/api/seat/{seat}/view").status_code != 200
             ):
                 self.table.free_seat(seat)
             if self.table.nonce_of(seat) is None:
-                self.person(seat).post(f"/api/seat/{seat}/take", json={"name": f"Player {seat}"})
-
-    def person(self, seat: Seat) -> FlaskClient:
-        """Return the browser of a seat."""
-        return self.people[str(seat)]
+                self.people[seat].post(f"/api/seat/{seat}/take", json={"name": f"Player {seat}"})
 
     def begin(self, game: str) -> None:
-        """Begin a game up to its first orders.
+        """Begin a game, up to its first orders.
 
-        First check that the journal restores the game before, whatever was sent to it.
+        Before that, check that the journal restores the previous game, whatever was sent to it.
         """
         check_replay(self.table, self.companion.journal)
         if self.table.view().phase not in (Phase.LOBBY, Phase.OVER):
@@ -91,9 +89,10 @@ class Installation:
     def pass_time(self) -> None:
         """Let time pass before a request, and play on, so that requests meet all phases.
 
-        A legal action is handed in before about every 3rd request. Keys are read before every 5th,
-        and all parts are ticked before every 50th. Before every 25th, lost seats are taken again,
-        and a game goes on or begins.
+        - Keys are read before every 5th request, and all parts are ticked before every 50th.
+        - Lost seats are taken again before every 25th request. Then hands carry out what the table
+          asks for, or a game begins, also before every 500th.
+        - A legal action is handed in before every 3rd of the other requests.
         """
         self.request_count += 1
         self.clock.advance(self.rng.choice((0.05, 0.2, 0.7)))
@@ -112,7 +111,10 @@ class Installation:
             self.play()
 
     def check_answer(self, status: int, headers: Any, content: bytes, role: str) -> None:
-        """Check what holds for every answer."""
+        """Check what must hold for every answer: it is no crash, and tells no secret.
+
+        The status 503 means that the service is busy.
+        """
         assert status < 500 or status == 503, f"{status}: {content[:300]!r}"
         assert b"Traceback" not in content
         assert status < 400 or content, f"a refusal ({status}) without a reason"
@@ -142,8 +144,11 @@ def open_installation(folder: Path) -> Iterator[Installation]:
 
 
 @contextmanager
-def requests(folder: Path, number: int) -> Iterator[Probe]:
-    """Send valid and invalid requests, made by schemathesis from the description, in all games."""
+def requests(folder: Path, seed: int) -> Iterator[Probe]:
+    """Send valid and invalid requests in all games, and compare the answers with the description.
+
+    Schemathesis makes the requests from the description of the API.
+    """
     import schemathesis  # noqa: PLC0415 - takes two seconds
     from schemathesis.checks import not_a_server_error  # noqa: PLC0415
     from schemathesis.core.failures import FailureGroup  # noqa: PLC0415
@@ -157,7 +162,7 @@ def requests(folder: Path, number: int) -> Iterator[Probe]:
     ]
     modes = schemathesis.GenerationMode
     with open_installation(folder) as installation:
-        installation.rng = Random(number)
+        installation.rng = Random(seed)
         installation.begin(installation.rng.choice(sorted(GAMES)))
         schema = schemathesis.openapi.from_wsgi(PATH, installation.app)
         operations = [operation.ok() for operation in schema.get_all_operations()]
@@ -170,8 +175,11 @@ def requests(folder: Path, number: int) -> Iterator[Probe]:
         invalid = [
             operation.as_strategy(generation_mode=modes.NEGATIVE) for operation in operations
         ]
-        is_api = [operation.path.startswith("/api/") for operation in operations]
-        api_cases = [cases for cases, is_for_api in zip(valid, is_api, strict=True) if is_for_api]
+        valid_api = [
+            cases
+            for cases, operation in zip(valid, operations, strict=True)
+            if operation.path.startswith("/api/")
+        ]
 
         def check(case: Any) -> tuple[str, int]:
             installation.pass_time()
@@ -192,8 +200,9 @@ def requests(folder: Path, number: int) -> Iterator[Probe]:
             installation.check_answer(answer.status_code, answer.headers, answer.content, role)
             return str(answer.status_code), 1
 
-        cases = st.one_of(st.one_of(*valid, *invalid), st.one_of(*api_cases))
+        # half of the requests are valid ones to the API, because only these play
+        cases = st.one_of(st.one_of(*valid, *invalid), st.one_of(*valid_api))
         yield Probe(st.tuples(cases, st.sampled_from(ROLES)), check, installation.finish)
 
 
-TARGETS = (Target("requests", 0.12, 600, requests),)
+TARGETS = (Target("requests", share=0.12, batch=600, open_probe=requests),)

@@ -26,7 +26,7 @@ def check_replay(table: Table, journal: Journal) -> None:
     """Check that the journal restores the table as it is."""
     session, current = journal.restore(), session_of(table)
     assert not journal.notice, journal.notice
-    # the table has left a game that is over, which is not written to the journal
+    # Once a game is over, the table goes to the lobby, but does not write that to the journal.
     if current.phase is Phase.LOBBY and session.phase is Phase.OVER:
         session = session.lobby
     restored, now = restorable_parts(session), restorable_parts(current)
@@ -48,7 +48,7 @@ def play_turns(table: Table, turns: int, rng: Random) -> None:
     for _ in range(turns):
         follow_and_resume(table)
         moment = ""
-        # several clocks may have run out meanwhile: each step handles one of them
+        # Several clocks may have run out meanwhile, and each step handles only one of them.
         while moment != table.view().moment:
             moment = table.view().moment
             table.step()
@@ -64,7 +64,7 @@ def play_turns(table: Table, turns: int, rng: Random) -> None:
 
 
 def check_game_goes_on(table: Table, journal: Journal, turns: int) -> None:
-    """Check that the journal restores the table, now and after some more turns."""
+    """Check that the journal restores the table, now and after so many more turns."""
     check_replay(table, journal)
     play_turns(table, turns, Random(1))
     check_replay(table, journal)

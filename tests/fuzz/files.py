@@ -32,16 +32,16 @@ from fuzz.texts import EDITS, ODD_NUMBERS, ODD_TEXTS, apply_edits, change_values
 
 
 @contextmanager
-def journals(folder: Path, number: int) -> Iterator[Probe]:
-    """Open damaged journals.
+def journals(folder: Path, _seed: int) -> Iterator[Probe]:
+    """Damage a journal in all ways, and let the program open it.
 
-    Each must keep its undamaged games, report the damage, and let a game be played.
+    It must find the undamaged games, report the damage, and let a game be played.
     """
     content, log = make_journal(folder / "made.sqlite", games=8, with_log=True)
 
     def check(case: tuple[str, int]) -> tuple[str, int]:
-        kind, seed = case
-        damaged, damaged_log = damage(kind, content, log, Random(seed))
+        kind, damage_seed = case
+        damaged, damaged_log = damage(kind, content, log, Random(damage_seed))
         problems = problems_after(folder, damaged, damaged_log, kind not in SILENT_KINDS)
         assert not problems, problems
         return kind, 1
@@ -49,95 +49,96 @@ def journals(folder: Path, number: int) -> Iterator[Probe]:
     yield Probe(st.tuples(st.sampled_from(KINDS), st.integers(0, 2**32)), check)
 
 
-# ---- games to import -----------------------------------------------------------------------------
-
-# Places in a file, and the bytes to write over what stands there.
-DAMAGE = st.lists(st.tuples(st.integers(0, 2**20), st.binary(min_size=1, max_size=16)), max_size=6)
-# Number of bytes to cut off the end.
-CUT = st.one_of(st.just(0), st.just(0), st.integers(0, 2**16))
+# ---- game files to import ------------------------------------------------------------------------
 
 
-def overwrite_bytes(content: bytes, places: list[tuple[int, bytes]], cut: int) -> bytes:
-    """Overwrite some bytes of a file, and cut off its end. Numbers wrap around at its length."""
+def overwrite_bytes(content: bytes, parts: list[tuple[int, bytes]], cut: int) -> bytes:
+    """Overwrite parts of a file, each given by its index, and cut so many bytes off its end.
+
+    Numbers wrap around at the length of the file.
+    """
     changed = bytearray(content)
-    for place, new_bytes in places:
-        start = place % max(1, len(changed))
+    for index, new_bytes in parts:
+        start = index % max(1, len(changed))
         changed[start : start + len(new_bytes)] = new_bytes
     return bytes(changed[: len(changed) - cut % max(1, len(changed))])
 
 
-def play(table: Table, game: str, turns: int, seed: int) -> None:
-    """Play some turns of a new game."""
-    if table.view().phase not in (Phase.LOBBY, Phase.OVER):
-        table.abandon()
-    table.new_game(game, dict(GAMES[game].presets[0].options), seed)
-    play_turns(table, turns, Random(seed))
+def edit_text(content: bytes, edits: list[tuple[int, int, str]]) -> bytes:
+    """Apply edits of `fuzz.texts.EDITS` to a file."""
+    return apply_edits(content.decode(), edits).encode(errors="replace")
+
+
+def replace_values(content: bytes, seed: int, replacements: list[Any]) -> bytes:
+    """Replace some values of a file of JSON."""
+    message = change_values(json.loads(content), Random(seed), replacements, probability=0.02)
+    return json.dumps(message).encode(errors="replace")
+
+
+def _damages() -> st.SearchStrategy[Any]:
+    """Return ways to damage a file: one of the functions above, and its further arguments."""
+    parts = st.tuples(st.integers(0, 2**20), st.binary(min_size=1, max_size=16))
+    cuts = st.one_of(st.just(0), st.just(0), st.integers(0, 2**16))
+    values = st.sampled_from([None, True, [], {}, "UUS"]) | ODD_NUMBERS | ODD_TEXTS
+    replacements = st.lists(values, min_size=3, max_size=9)
+    edited = st.tuples(st.just(edit_text), EDITS)
+    return st.one_of(
+        st.tuples(st.just(overwrite_bytes), st.lists(parts, max_size=6), cuts),
+        st.tuples(st.just(replace_values), st.integers(0, 2**16), replacements),
+        # text comes twice as often
+        edited,
+        edited,
+    )
 
 
 def _finished_game_files(folder: Path, seed: int) -> list[bytes]:
-    """Return the game file of one finished game of each kind."""
+    """Play six turns of each kind of game, and end it. Return the game files."""
     files = []
     with (
         Journal(folder / "finished" / "journal.sqlite") as journal,
         Table(journal, FakeClock(), TableSettings(reading_time_s=0.1)) as table,
     ):
-        for number, game in enumerate(sorted(GAMES)):
-            play(table, game, 6, seed + number)
+        for game_seed, name in enumerate(sorted(GAMES), start=seed):
+            table.new_game(name, dict(GAMES[name].presets[0].options), game_seed)
+            play_turns(table, 6, Random(game_seed))
             if table.view().phase is not Phase.OVER:
                 table.resign(Seat.NORTH)
-            played = build_game_file(journal.fold(session_of(table).game_number))
-            files.append(msgspec.json.encode(played))
+            game_file = build_game_file(journal.fold(session_of(table).game_number))
+            files.append(msgspec.json.encode(game_file))
     return files
 
 
 @contextmanager
 def history(folder: Path, seed: int) -> Iterator[Probe]:
-    """Import damaged game files. Each is refused with a reason, or kept and shown in every form."""
+    """Import damaged game files.
+
+    Each must be refused with a reason, or be imported, and then every page of the game must work.
+    """
     files = _finished_game_files(folder, seed)
-    values: st.SearchStrategy[Any] = (
-        st.sampled_from([None, True, [], {}, "UUS"]) | ODD_NUMBERS | ODD_TEXTS
-    )
-    replacements = st.lists(values, min_size=3, max_size=9)
 
     def check(case: Any) -> tuple[str, int]:
-        number, damage_kind, values, edits, places, cut = case
-        content = files[number % len(files)]
-        if damage_kind == "value":
-            game = change_values(json.loads(content), Random(number), values, 0.02)
-            content = json.dumps(game).encode(errors="replace")
-        elif damage_kind == "bytes":
-            content = overwrite_bytes(content, places, cut)
-        else:
-            content = apply_edits(content.decode(), edits).encode(errors="replace")
+        index, (damage_file, *arguments) = case
         try:
-            kept = archive.import_game(content)
+            number = archive.import_game(damage_file(files[index], *arguments))
         except CompanionError as error:
             return refusal_result(error)
-        archive.file(kept)
-        archive.as_json(kept)
-        archive.as_text(kept)
-        archive.line(kept)
-        archive.replay(kept)
+        archive.file(number)
+        archive.as_json(number)
+        archive.as_text(number)
+        archive.line(number)
+        archive.replay(number)
         archive.statistics()
-        archive.remove(kept)
+        archive.remove(number)
         return "kept", 1
 
     with Journal(folder / "here" / "journal.sqlite") as journal:
         archive = History(
             journal, folder / "here" / "history", FakeClock(), find_current_game=lambda: 0
         )
-        cases = st.tuples(
-            st.integers(0, 2**16),
-            st.sampled_from(["value", "text", "text", "bytes"]),
-            replacements,
-            EDITS,
-            DAMAGE,
-            CUT,
-        )
-        yield Probe(cases, check)
+        yield Probe(st.tuples(st.integers(0, len(files) - 1), _damages()), check)
 
 
 TARGETS = (
-    Target("journals", 0.005, 300, journals),
-    Target("history", 0.01, 800, history),
+    Target("journals", share=0.005, batch=300, open_probe=journals),
+    Target("history", share=0.01, batch=800, open_probe=history),
 )

@@ -1,4 +1,7 @@
-"""Fuzz targets of a hub: wild requests to its pages, and messages that no real table sends."""
+"""Fuzz targets of a hub: wild requests to its pages, and messages that no real table sends.
+
+A hub follows many tables. It has players' cards and tournaments (`companion.league`).
+"""
 
 from __future__ import annotations
 
@@ -28,8 +31,9 @@ from fuzz.running import Probe, Target
 from fuzz.texts import JSON, ODD_NUMBERS, ODD_TEXTS, change_values
 from web.hub.room import HubRoom
 
-# The host's key of `hub_room.open_hub_pages`.
+# Key of the owner of the hub, as `hub_room.open_hub_pages` has it.
 HOST_KEY = "abcde-fghij"
+# Values that fields of forms really have, and what is nearly right.
 _ACTIONS = (
     "enter withdraw pair unpair decide move end make forget count void "
     "1 2 #1 south north draw swiss"
@@ -37,7 +41,7 @@ _ACTIONS = (
 _WORDS = ODD_TEXTS | st.sampled_from(
     [*_ACTIONS.split(), "knockout", "round_robin", "scouts/0", "binmat/9", f"scouts/{'9' * 5000}"]
 )
-# Names of fields in forms, queries and bodies.
+# Names of all fields in forms, queries and bodies.
 _FIELD_NAMES = """
     act away board boards card code do entrant entry game halves key language match minutes name
     names number numbers people person reason result round rounds seconds seat settings shown
@@ -69,7 +73,7 @@ _PAGES_OF_TABLES = [
 class FuzzedHub:
     """The pages of a hub with twelve tables, some players' cards and a tournament.
 
-    They are asked by a stranger and by the host.
+    Their two visitors are a stranger (`nobody`) and the owner (`host`).
     """
 
     def __init__(self, app: Flask, room: HubRoom, league: League, clock: FakeClock) -> None:
@@ -84,7 +88,11 @@ class FuzzedHub:
             league.tournaments.enter(tournament.id, league.cards.create(name).number)
 
     def ask(self, role: str, method: str, path: str, **content: Any) -> str:
-        """Send a request, and check what holds for every answer."""
+        """Send a request, and return the status of its answer.
+
+        Check what must hold for every answer: it is no crash, contains no script that was sent, and
+        tells a stranger no secret.
+        """
         answer = self.people[role].open(
             path, method=method, environ_base={"REMOTE_ADDR": "192.0.2.5"}, **content
         )
@@ -102,7 +110,7 @@ class FuzzedHub:
         return str(answer.status_code)
 
     def finish(self) -> None:
-        """Check that the main pages still answer, for which they read the league's file."""
+        """Check that the main pages still answer, for which they read the file of the league."""
         for path in _MAIN_PAGES:
             for role in self.people:
                 assert self.ask(role, "GET", path) in {"200", "403"}, path
@@ -120,11 +128,12 @@ def open_hub(folder: Path) -> Iterator[FuzzedHub]:
         )
 
 
-# ---- people --------------------------------------------------------------------------------------
+# ---- requests to pages
+# ----------------------------------------------------------------------------
 
 
 def _address(rule: Rule) -> st.SearchStrategy[str]:
-    """Return addresses of a rule whose variable parts are sometimes right."""
+    """Return addresses that match a rule of Flask, with variable parts that are sometimes right."""
     fixed_parts = re.split(r"<[^<>]*>", rule.rule)
     values = st.sampled_from(["0", "1", "2", "13", "9" * 30, "watch", "overlay", "json"]) | _WORDS
     parts = st.lists(values, min_size=len(fixed_parts) - 1, max_size=len(fixed_parts) - 1)
@@ -137,7 +146,10 @@ def _address(rule: Rule) -> st.SearchStrategy[str]:
 
 
 def _requests(app: Flask) -> st.SearchStrategy[Any]:
-    """Return requests to all addresses but streams and files: role, method, path and content."""
+    """Return requests to all addresses but streams and files.
+
+    A request has a role, a method, a path, and the arguments of `FuzzedHub.ask` for its content.
+    """
     form = st.dictionaries(st.sampled_from(_FIELDS) | ODD_TEXTS, _WORDS, max_size=8)
     body = (
         st.dictionaries(
@@ -169,7 +181,7 @@ def _requests(app: Flask) -> st.SearchStrategy[Any]:
 
 
 @contextmanager
-def requests(folder: Path, number: int) -> Iterator[Probe]:
+def requests(folder: Path, _seed: int) -> Iterator[Probe]:
     """Send requests to every address of a hub's pages, with forms and bodies of every kind."""
     with open_hub(folder) as hub:
 
@@ -181,28 +193,29 @@ def requests(folder: Path, number: int) -> Iterator[Probe]:
         yield Probe(_requests(hub.app), check, hub.finish)
 
 
-# ---- tables --------------------------------------------------------------------------------------
+# ---- messages of tables
+# ---------------------------------------------------------------------------
 
 
 @contextmanager
-def tables(folder: Path, number: int) -> Iterator[Probe]:
+def tables(folder: Path, seed: int) -> Iterator[Probe]:
     """Send changed records and states of real games. Pages must show whatever the hub accepts."""
-    rng = Random(number)
+    rng = Random(seed)
     messages: list[Any] = [
         json.loads(encode_public(record))
         for game in sorted(GAMES)
-        for record in played_records(game, 4, number)
+        for record in played_records(game, 4, seed)
     ]
     state = PublicState("1.0.0", health="", wrong=("Turn it",))
     messages += [json.loads(encode_public(state))] * 8
-    places = sorted(
-        {place for message in messages for place in message.get("view", {}).get("layout", ())}
+    squares = sorted(
+        {square for message in messages for square in message.get("view", {}).get("layout", ())}
     )
-    odd = st.lists(
+    replacements = st.lists(
         JSON
         | ODD_TEXTS
         | ODD_NUMBERS
-        | st.sampled_from([*places, "", "south", "over", "orders", 1e18, -1]),
+        | st.sampled_from([*squares, "", "south", "over", "orders", 1e18, -1]),
         min_size=4,
         max_size=9,
     )
@@ -210,12 +223,11 @@ def tables(folder: Path, number: int) -> Iterator[Probe]:
         entry_ids = iter(range(100_000, 10**9))
 
         def check(case: Any) -> tuple[str, int]:
-            message, seed, values, probability = case
-            payload = json.dumps(change_values(message, Random(seed), values, probability)).encode(
-                "utf-8", "replace"
-            )
+            message, change_seed, values, probability = case
+            changed = change_values(message, Random(change_seed), values, probability)
+            payload = json.dumps(changed).encode("utf-8", "replace")
             try:
-                if "view" in message:
+                if "view" in message:  # a record, else a state
                     record = decode_record(payload)
                     hub.league.results.process_record(
                         "id3", record, hub.clock.wall_s(), next(entry_ids)
@@ -233,7 +245,7 @@ def tables(folder: Path, number: int) -> Iterator[Probe]:
             st.tuples(
                 st.sampled_from(messages),
                 st.integers(0, 2**32),
-                odd,
+                replacements,
                 st.sampled_from([0.01, 0.03, 0.1]),
             ),
             check,
@@ -241,4 +253,7 @@ def tables(folder: Path, number: int) -> Iterator[Probe]:
         )
 
 
-TARGETS = (Target("hub-requests", 0.03, 600, requests), Target("hub-tables", 0.03, 600, tables))
+TARGETS = (
+    Target("hub-requests", share=0.03, batch=600, open_probe=requests),
+    Target("hub-tables", share=0.03, batch=600, open_probe=tables),
+)

@@ -1,4 +1,9 @@
-"""Run a batch of generated cases over a target, and collect its failures."""
+"""Run a batch of generated cases over a target, and collect its failures.
+
+A *target* is a part of the program that reads what others send. For each *batch* of cases it is
+opened anew, as a *probe*: that generates cases (by hypothesis) and checks each of them. A failed
+case does not end the batch.
+"""
 
 from __future__ import annotations
 
@@ -20,21 +25,21 @@ from companion.core.errors import CompanionError
 
 # Maximum number of failures of a batch that are kept. Later ones rarely show another fault.
 MAX_FAILURES = 20
-# Maximum number of characters of a case or an error that are printed.
-MAX_TEXT = 1500
+# Maximum number of characters that are printed of a case or an error.
+MAX_TEXT_LENGTH = 1500
 
 
 @dataclass
 class Probe:
-    """An open target: what generates its cases, and what checks them."""
+    """An open target, with what generates its cases and what checks them."""
 
     cases: SearchStrategy[Any]
     """Generates the cases."""
     check: Callable[[Any], tuple[str, int]]
-    """Checks one case, and raises for a fault. Returns a word for how it ended, which is counted,
-    and the number of requests or events in it."""
+    """Checks one case, and raises an error if it shows a fault. Returns a word for how the case
+    ended, such as `refused`, and the number of requests or events in it. Both are counted."""
     finish: Callable[[], None] = lambda: None
-    """Checks what must hold at the end of a batch."""
+    """Checks what must hold at the end of a batch, and raises an error if it does not."""
 
 
 @dataclass(frozen=True)
@@ -46,23 +51,25 @@ class Target:
     """Its share of all cases of a run, from 0 to 1."""
     batch: int
     """Number of cases in one batch."""
-    open: Callable[[Path, int], AbstractContextManager[Probe]]
-    """Opens it in a folder, with the seed of the batch."""
+    open_probe: Callable[[Path, int], AbstractContextManager[Probe]]
+    """Opens the target for one batch, with a folder for its files and the seed of the batch."""
 
 
 @dataclass(frozen=True)
 class Failure:
-    """A fault, and the case that shows it."""
+    """A case that has shown a fault."""
 
     target: str
+    """The name of the target."""
     seed: int
-    trouble: str
+    """The seed of the batch."""
+    fault: str
     case: str
 
     def sentence(self) -> str:
         """Return the failure as a sentence, with the command that reproduces it."""
         command = f"python -m fuzz --only {self.target} --seed {self.seed}"
-        return f"{self.target}, seed {self.seed} ({command}): {self.trouble}\n    with {self.case}"
+        return f"{self.target}, seed {self.seed} ({command}): {self.fault}\n    with {self.case}"
 
 
 @dataclass
@@ -72,31 +79,33 @@ class Result:
     target: str
     seed: int
     cases: int = 0
+    """Number of requests or events in all cases."""
     tally: Counter[str] = field(default_factory=Counter)
+    """How often cases ended in each way, by the word for it."""
     failures: list[Failure] = field(default_factory=list)
 
 
 class ErrorCollector(logging.Handler):
-    """Collects logged errors. Some inputs fail in the background, where no answer shows it."""
+    """Collects logged errors, because some inputs fail in a thread whose errors no answer shows."""
 
     def __init__(self) -> None:
         super().__init__(logging.ERROR)
         self.messages: list[str] = []
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Keep a message, unless it reports a journal that was damaged on purpose."""
+        """Keep a message, unless it reports that a journal is damaged, which some targets do."""
         if record.name != "companion.storage.opening":
             self.messages.append(record.getMessage())
 
     def raise_collected(self) -> None:
         """Raise AssertionError if anything was logged since the last call."""
         messages, self.messages = self.messages, []
-        assert not messages, f"logged: {messages[0][:MAX_TEXT]}"
+        assert not messages, f"logged: {messages[0][:MAX_TEXT_LENGTH]}"
 
 
 @contextmanager
 def watch_log() -> Iterator[ErrorCollector]:
-    """Collect errors in the log as faults, and print nothing of the log."""
+    """Collect the errors of the log, and print nothing of it, until the end of the block."""
     errors, root = ErrorCollector(), logging.getLogger()
     handlers, level = root.handlers[:], root.level
     root.handlers, root.level = [errors], logging.ERROR
@@ -107,13 +116,16 @@ def watch_log() -> Iterator[ErrorCollector]:
 
 
 def refusal_result(error: CompanionError) -> tuple[str, int]:
-    """Return a refusal as the result of a case. Check that it has a message."""
+    """Return what `Probe.check` returns for a case that was refused.
+
+    Check that it has a message.
+    """
     assert error.message, "a refusal without a message"
     return error.kind, 1
 
 
 def place_of(error: BaseException) -> str:
-    """Return the type of an error and where it was raised. Equal answers mean the same fault."""
+    """Return the type of an error, and the lines that led to it. One fault has one such place."""
     frames = traceback.extract_tb(error.__traceback__)
     lines = [
         f"{Path(frame.filename).name}:{frame.lineno}"
@@ -123,35 +135,33 @@ def place_of(error: BaseException) -> str:
     return f"{type(error).__name__} at {' < '.join(lines[:4]) or str(error)[:200]}"
 
 
-def run_batch(target: Target, number: int, count: int) -> Result:
-    """Open a target, and run `count` cases of the seed `number` over it."""
-    result = Result(target.name, number)
+def run_batch(target: Target, batch_seed: int, case_count: int) -> Result:
+    """Open a target, run so many cases over it, and return the result."""
+    result = Result(target.name, batch_seed)
     # no power cut is tested here, so the files may lie in memory, which is faster
     memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     with (
         tempfile.TemporaryDirectory(dir=memory, prefix="fuzz-") as folder,
         watch_log() as errors,
-        target.open(Path(folder), number) as probe,
+        target.open_probe(Path(folder), batch_seed) as probe,
     ):
-        _generate(probe, result, number, count, errors)
+        _run_cases(probe, result, case_count, errors)
         try:
             probe.finish()
             errors.raise_collected()
         except Exception as error:
-            trouble = f"at the end: {place_of(error)}: {error}"
-            result.failures.append(Failure(target.name, number, trouble[:MAX_TEXT], "all cases"))
+            fault = f"at the end: {place_of(error)}: {error}"[:MAX_TEXT_LENGTH]
+            result.failures.append(Failure(target.name, batch_seed, fault, "all cases"))
     return result
 
 
-def _generate(
-    probe: Probe, result: Result, number: int, count: int, errors: ErrorCollector
-) -> None:
-    """Run the cases. Keep one failure of each place, and go on after it."""
+def _run_cases(probe: Probe, result: Result, case_count: int, errors: ErrorCollector) -> None:
+    """Run the cases of a batch, and count them in its result. Keep one failure of each place."""
     places: set[str] = set()
 
-    @seed(number)
+    @seed(result.seed)
     @settings(
-        max_examples=count,
+        max_examples=case_count,
         database=None,
         deadline=None,
         phases=[Phase.generate],
@@ -169,9 +179,9 @@ def _generate(
             place = place_of(error)
             if place not in places and len(places) < MAX_FAILURES:
                 places.add(place)
-                trouble = f"{place}: {error}"[:MAX_TEXT]
+                fault = f"{place}: {error}"[:MAX_TEXT_LENGTH]
                 result.failures.append(
-                    Failure(result.target, number, trouble, repr(case)[:MAX_TEXT])
+                    Failure(result.target, result.seed, fault, repr(case)[:MAX_TEXT_LENGTH])
                 )
         result.cases += size
         result.tally[word] += 1

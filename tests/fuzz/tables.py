@@ -1,7 +1,7 @@
 """Fuzz targets: events at a table in any order, and pairs of tables that keep a secret.
 
 Twins are two tables that differ only in what South hides. They must give equal answers to everybody
-else.
+but South: a difference would tell something of the secret.
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ from web.app import create_app
 from web.features import Features, SiteConfig
 
 SQUARES = st.builds(Square, st.integers(0, 10), st.integers(0, 10))
+# Faces of the pieces of all games.
 FACES = sorted({face.name for game in GAMES.values() for face in game.kit(game.options({})).faces})
 
 
@@ -50,11 +51,14 @@ FACES = sorted({face.name for game in GAMES.values() for face in game.kit(game.o
 class FuzzedTable:
     """A table without pages, and a method for each kind of event that may happen to it."""
 
-    def __init__(self, table: Table, journal: Journal, clock: FakeClock, seed: int) -> None:
-        self.table, self.journal, self.clock, self.rng = table, journal, clock, Random(seed)
+    def __init__(self, table: Table, clock: FakeClock, seed: int) -> None:
+        self.table, self.clock, self.rng = table, clock, Random(seed)
 
     def do(self, event: tuple[Any, ...]) -> None:
-        """Carry out one event. It may be refused, but raise no other error."""
+        """Carry out one event, which is the name of a method and its arguments.
+
+        It may be refused, but raise no other error. Everybody's view must work afterwards.
+        """
         kind, *arguments = event
         with contextlib.suppress(CompanionError):
             getattr(self, kind)(*arguments)
@@ -63,7 +67,7 @@ class FuzzedTable:
             self.table.view(viewer)
 
     def press(self, seat: Seat | None, key: PadKey, held: bool, late_s: float) -> None:
-        """Press a key of a pad, which the table reads some time later."""
+        """Press a key of a pad, or of the table if `seat` is None. It was pressed `late_s` ago."""
         self.table.press(Press(seat, key, self.clock.monotonic_s() - late_s, held))
 
     def wait(self, seconds: float) -> None:
@@ -71,14 +75,16 @@ class FuzzedTable:
         self.clock.advance(seconds)
 
     def see(self, changes: dict[Square, str], unknown: frozenset[Square], is_quiet: bool) -> None:
-        """Let the camera read the layout that is wanted, or the last one, with some changes.
+        """Let the camera read the layout that the table wants, or the last one, with some changes.
 
-        The reader knows squares and faces of the game whose corners it sees, so it names no others.
+        The reader names only squares and faces of the game on the table, because it has found that
+        game's board. On a board of cards it reads no pieces.
         """
         view, now_s = self.table.view(), self.clock.monotonic_s()
         if view.kit is None or view.kit.deck is not None:
             self.table.handle_reading(Reading({}, at_s=now_s, quiet=is_quiet, game=view.game))
             return
+
         squares, faces = frozenset(view.kit.board.squares), view.kit.tops_mm
         layout = view.board.target if self.rng.random() < 0.5 else view.board.layout
         shown = dict(top_faces(layout or {}))
@@ -92,25 +98,28 @@ class FuzzedTable:
         self.table.set_camera_status(CameraStatus(state, sentence))
 
     def hand_in(self, seat: Seat, text: str | None) -> None:
-        """Hand in a text on a phone. None stands for a legal action, or nothing out of turn."""
+        """Hand in a text on a phone.
+
+        None stands for a legal action, or an empty one out of turn.
+        """
         session = session_of(self.table)
         if text is None:
-            text = (
-                session.require_game().format(
-                    session.require_game().random_action(session.state, seat, self.rng)
-                )
-                if seat in session.awaited_seats
-                else ""
-            )
+            text = ""
+            if seat in session.awaited_seats:
+                game = session.require_game()
+                text = game.format(game.random_action(session.state, seat, self.rng))
         self.table.hand_in(seat, session.moment, text, "5a17")
 
     def confirm(self, by: str, force: bool) -> None:
-        """Confirm the layout that is wanted, by force or only if the camera agrees."""
+        """Confirm the layout that the table wants, by force or only if the camera agrees.
+
+        `by` is a seat, or who else confirms it.
+        """
         view = self.table.view()
         self.table.confirm(by, view.moment, view.turn.stage, force)
 
     def ask(self, request: str, seat: Seat) -> None:
-        """Carry out one of the other requests of people."""
+        """Carry out one of `REQUESTS`, or a rarer one. Some are those of a seat."""
         table, moment = self.table, self.table.view().moment
         {
             "undo": table.undo,
@@ -133,7 +142,7 @@ class FuzzedTable:
         self.table.new_game(game, dict(self.rng.choice(GAMES[game].presets).options), seed)
 
 
-# Requests that may come at any time. Those that end a game are rarer, see `_events`.
+# Requests for `FuzzedTable.ask` that come often. Those that end a game are rarer, see `_events`.
 REQUESTS = [
     "undo", "take back", "pause", "resume", "resume", "draw",
     "rematch", "swap", "leave", "sit", "sit", "move", "pad",
@@ -143,7 +152,7 @@ REQUESTS = [
 def _events() -> st.SearchStrategy[tuple[Any, ...]]:
     """Return events for `FuzzedTable.do`: the name of a method, and its arguments.
 
-    What is named more than once comes more often.
+    What stands there more than once comes more often.
     """
     seat = st.sampled_from(SEATS)
     keys = st.tuples(
@@ -177,15 +186,15 @@ def _events() -> st.SearchStrategy[tuple[Any, ...]]:
 
 
 @contextmanager
-def events(folder: Path, number: int) -> Iterator[Probe]:
+def events(folder: Path, seed: int) -> Iterator[Probe]:
     """Carry out events in any order in all games. Then play on, and check the journal."""
     clock = FakeClock()
     with (
         Journal(folder / "journal.sqlite") as journal,
         Table(journal, clock, TableSettings(reading_time_s=0.1)) as table,
     ):
-        fuzzed = FuzzedTable(table, journal, clock, number)
-        fuzzed.start(sorted(GAMES)[number % len(GAMES)], number)
+        fuzzed = FuzzedTable(table, clock, seed)
+        fuzzed.start(sorted(GAMES)[seed % len(GAMES)], seed)
 
         def check(case: list[tuple[Any, ...]]) -> tuple[str, int]:
             if table.view().phase in (Phase.LOBBY, Phase.OVER):
@@ -202,19 +211,20 @@ def events(folder: Path, number: int) -> Iterator[Probe]:
 
 # ---- twins ---------------------------------------------------------------------------------------
 
-# By game: what South hides at the first twin, and at the second one.
+# By game: what South hides at the first twin, and at the second one. In BINMAT these are the first
+# cards of the deck, of which South draws one. In the other games South seals an action.
 SECRETS = {
     "outbuffered": (["UUS"], ["DRI"]),
     "arena": (["1:N 2:aE 3:D"], ["1:E 2:X 3:N"]),
     "kahmate": (["R@c2 R@f2 B@c1 T@e2 F@a2 S@d1"], ["R@a1 R@b1 B@c1 T@d1 F@e1 S@f1"]),
     "binmat": (["5&", "a#"], ["a#", "5&"]),
 }
-# SHA-256 sums, such as receipts. They differ between twins, and tell nothing.
+# SHA-256 sums, such as receipts. They differ between twins, but tell nothing of the secret.
 RECEIPT = re.compile(rb"\b[0-9a-f]{64}\b")
 
 
 class Twin:
-    """A table with its pages, at which South hides one of two things."""
+    """A table with its pages, at which South hides something. It is one of a pair."""
 
     def __init__(self, folder: Path, name: str, stack: contextlib.ExitStack) -> None:
         self.clock = FakeClock()
@@ -238,26 +248,30 @@ class Twin:
             self.people[str(seat)].post(f"/api/seat/{seat}/take", json={"name": f"Player {seat}"})
 
     def hide(self, game: str, texts: list[str], other_cards: list[str]) -> None:
-        """Begin a game in which South has sealed the action, or holds the cards, to be hidden."""
+        """Begin a game in which South has sealed an action, or has drawn a card from the deck.
+
+        `texts` is that action, or the first cards of the deck, and `other_cards` the other cards.
+        """
         view = self.table.view()
         if view.phase not in (Phase.LOBBY, Phase.OVER):
             self.table.abandon()
         if game == "binmat":
             self.table.new_game(game, {"deck": [*texts, *other_cards]}, 1)
             self.table.resume("host")
+            # draw a card from lane 0
             self.table.hand_in(Seat.SOUTH, self.table.view().moment, "d0")
             return
         self.table.new_game(game, {}, 1)
         follow_and_resume(self.table)
         self.table.hand_in(Seat.SOUTH, self.table.view().moment, texts[0], "5a17")
 
-    def is_over(self, path: str) -> bool:
+    def is_of_earlier_game(self, path: str) -> bool:
         """Return whether the path is that of an earlier game, whose secrets are open."""
         match = re.match(r"/history/(\d+)", path)
         return match is not None and int(match[1]) < self.table.progress().number
 
-    def progress(self) -> tuple[Any, ...]:
-        """Return where the game stands. Once that has changed, the secret may be open."""
+    def progress_key(self) -> tuple[Any, ...]:
+        """Return a key of where the game stands. Once it has changed, the secret may be open."""
         session = session_of(self.table)
         return session.moment, session.phase, Seat.SOUTH in session.sealed, sorted(session.seats)
 
@@ -265,7 +279,7 @@ class Twin:
 def _paths() -> st.SearchStrategy[Any]:
     """Return requests of North or of a stranger: method, path, body and language.
 
-    `NOW` in a body stands for the current moment.
+    The value `NOW` in a body stands for the current moment.
     """
     seats = ("south", "north")
     pages = ["/", "/watch", "/clock", "/api/view", "/history", "/api/history", "/pass", "/host"]
@@ -298,13 +312,17 @@ def _paths() -> st.SearchStrategy[Any]:
 
 
 @contextmanager
-def twins(folder: Path, number: int) -> Iterator[Probe]:
-    """Send equal requests to twins. Begin anew whenever South's secret may have been opened."""
-    name = sorted(SECRETS)[number % len(SECRETS)]
+def twins(folder: Path, seed: int) -> Iterator[Probe]:
+    """Send equal requests to twins, and compare the answers.
+
+    Begin anew whenever a request may have opened South's secret.
+    """
+    name = sorted(SECRETS)[seed % len(SECRETS)]
     first, second = SECRETS[name]
     other_cards = [card for card in DECK if card not in first]
     real_receipt = reducer.receipt_of
-    reducer.receipt_of = lambda *_: "ab" * 32  # a real one is a hash of the secret
+    # a real receipt is a hash of the secret, and would differ between twins
+    reducer.receipt_of = lambda *_: "ab" * 32
     try:
         with contextlib.ExitStack() as stack:
             pair = (Twin(folder, "first", stack), Twin(folder, "second", stack))
@@ -318,13 +336,13 @@ def twins(folder: Path, number: int) -> Iterator[Probe]:
             def check(cases: list[Any]) -> tuple[str, int]:
                 word = "same"
                 for (method, path, body, language), role in cases:
-                    if name == "binmat" and pair[0].is_over(path):
-                        # a game that is over shows all its cards
+                    # a game that is over shows all its cards
+                    if name == "binmat" and pair[0].is_of_earlier_game(path):
                         continue
-                    before = pair[0].progress()
+                    key_before = pair[0].progress_key()
                     answers = [_answer(twin, method, path, body, language, role) for twin in pair]
                     phases = {twin.table.view().phase for twin in pair}
-                    if pair[0].progress() != before or len(phases) > 1:
+                    if pair[0].progress_key() != key_before or len(phases) > 1:
                         begin()
                         word = "opened"
                         continue
@@ -377,4 +395,7 @@ def _answer(
     return answer.status_code, str(headers), RECEIPT.sub(b"RECEIPT", page)
 
 
-TARGETS = (Target("events", 0.25, 400, events), Target("twins", 0.06, 300, twins))
+TARGETS = (
+    Target("events", share=0.25, batch=400, open_probe=events),
+    Target("twins", share=0.06, batch=300, open_probe=twins),
+)

@@ -1,4 +1,7 @@
-"""Fuzz target: actions in notation that are nearly right. Also odd texts and numbers for others."""
+"""Fuzz target: actions in notation that are nearly right.
+
+Also has what other targets use: odd texts and numbers, and changes of texts and messages.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,8 @@ from companion.core.kit import SEATS
 from companion.games import GAMES
 from fuzz.running import Probe, Target
 
-# Texts with which parsers, pages and Python have their troubles.
+# Texts that confuse parsers, pages or Python: among them a character outside the first 65,536, one
+# that reverses the direction of writing, full-width letters, and an Arabic digit.
 _ODD = [
     "\x00",
     "\n",
@@ -56,34 +60,39 @@ GAME = st.sampled_from(sorted(GAMES))
 
 
 def apply_edits(text: str, edits: list[tuple[int, int, str]]) -> str:
-    """Replace parts of a text. Each edit is a place, a length, and the new part."""
-    for place, length, piece in edits:
-        start = place % (len(text) + 1)
-        text = text[:start] + piece + text[start + length :]
+    """Replace parts of a text.
+
+    Each edit is the index of the part, its length, and the text that replaces it. Indices wrap
+    around at the length of the text.
+    """
+    for index, length, new_part in edits:
+        start = index % (len(text) + 1)
+        text = text[:start] + new_part + text[start + length :]
     return text
 
 
-def change_values(value: Any, rng: Random, odd: list[Any], probability: float) -> Any:
-    """Replace some values of a message by others, most of them of the same type.
+def change_values(value: Any, rng: Random, replacements: list[Any], probability: float) -> Any:
+    """Return a message, as JSON types, in which some values are replaced.
 
-    Some keys are left out, and some lists become empty or repeat.
+    Each value is replaced with this probability, mostly by one of the same type. Some keys are left
+    out, and some lists become empty or repeat.
     """
     if isinstance(value, dict):
         return {
-            key: change_values(item, rng, odd, probability)
+            key: change_values(item, rng, replacements, probability)
             for key, item in value.items()
             if rng.random() >= probability / 4
         }
     if isinstance(value, list):
         copies = rng.choice([0, 2, 40]) if rng.random() < probability else 1
-        return [change_values(item, rng, odd, probability) for item in value] * copies
+        return [change_values(item, rng, replacements, probability) for item in value] * copies
     if rng.random() >= probability:
         return value
-    same_type = [item for item in odd if type(item) is type(value)]
-    return rng.choice(same_type if same_type and rng.random() < 0.8 else odd)
+    same_type = [item for item in replacements if type(item) is type(value)]
+    return rng.choice(same_type if same_type and rng.random() < 0.8 else replacements)
 
 
-# Edits for `apply_edits`. The first choice leaves a text as it is.
+# Edits for `apply_edits`. The first of the two choices leaves a text as it is.
 EDITS = st.one_of(
     st.just([]),
     st.lists(
@@ -98,7 +107,10 @@ EDITS = st.one_of(
 
 
 def legal_text(game: Any, seed: int, turns: int) -> str:
-    """Return the notation of an action that is legal somewhere in a random game."""
+    """Return the notation of an action that is legal after so many turns of a random game.
+
+    If the game is over before, it is the last action.
+    """
     rng = Random(seed)
     state = game.setup(game.options({}), rng)
     text = ""
@@ -113,15 +125,19 @@ def legal_text(game: Any, seed: int, turns: int) -> str:
 
 
 @contextmanager
-def notation(_: Path, number: int) -> Iterator[Probe]:
-    """Parse nearly right actions. Each is refused, or parsed again to the same after formatting."""
+def notation(_: Path, seed: int) -> Iterator[Probe]:
+    """Parse actions that are nearly right, or any text.
+
+    Each must be refused, or be the same action after formatting and parsing it again. No method of
+    the game may raise another error for it.
+    """
     samples = {
-        name: [legal_text(game, seed, seed % 12) for seed in range(number, number + 30)]
+        name: [legal_text(game, number, turns=number % 12) for number in range(seed, seed + 30)]
         for name, game in GAMES.items()
     }
     states = {}
     for name, game in GAMES.items():
-        rng = Random(number)
+        rng = Random(seed)
         states[name] = game.setup(game.options({}), rng)
 
     def check(case: tuple[str, int, list[tuple[int, int, str]], str | None]) -> tuple[str, int]:
@@ -143,10 +159,11 @@ def notation(_: Path, number: int) -> Iterator[Probe]:
             game.plan(state, seat, text)
         return word, 1
 
-    texts = st.one_of(
+    # mostly None, for a changed sample
+    free_texts = st.one_of(
         st.none(), st.none(), st.none(), st.text(NOTATION_LETTERS, max_size=30), ODD_TEXTS
     )
-    yield Probe(st.tuples(GAME, st.integers(0, 29), EDITS, texts), check)
+    yield Probe(st.tuples(GAME, st.integers(0, 29), EDITS, free_texts), check)
 
 
-TARGETS = (Target("notation", 0.495, 4000, notation),)
+TARGETS = (Target("notation", share=0.495, batch=4000, open_probe=notation),)

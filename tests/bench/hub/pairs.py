@@ -29,6 +29,7 @@ from bench.hub import TIMEOUT_S, HubProcess
 from bench.hub.line import CuttableLine
 from bench.kills import LOST_SERVICE
 from bench.processes import LOCAL_ONLY, ServerProcess, play_command
+from bench.visitors import confirm_stage
 from companion.archive.game_file import build_game_file, replay_turns
 from companion.cli.running import ask_running
 from companion.core.config import Settings, WebSettings
@@ -123,10 +124,9 @@ class PairService:
 
     def _act(self, view: dict[str, object]) -> None:
         """Do what the table waits for at this seat, if anything."""
-        place = {"moment": view["moment"], "stage": view["stage"], "force": True}
         match view["phase"]:
             case "setup" | "stages":
-                self._phone.post("confirm", place)
+                confirm_stage(self._phone, view)
             case "orders" if view["seats"][self.seat]["awaited"]:  # type: ignore[index] # JSON
                 clock = view["clock"]
                 if clock and clock["paused"]:  # type: ignore[index] # JSON

@@ -165,16 +165,11 @@ def random_layout(kit: Kit, rng: Random, min_share: float = 0.7, max_share: floa
     layout: dict[Square, tuple[str, ...]] = {}
     for faces in pieces[: max(2, round(len(pieces) * rng.uniform(min_share, max_share)))]:
         face = kit.face(rng.choice(faces))
-        across, along = face.size
-        fitting = [
-            square
-            for square in sorted(free)
-            if all(square.shifted(x, y) in free for x in range(across) for y in range(along))
-        ]
+        fitting = [square for square in sorted(free) if free.issuperset(square.area(face.size))]
         if fitting:
             square = rng.choice(fitting)
             layout[square] = (face.name,)
-            free -= {square.shifted(x, y) for x in range(across) for y in range(along)}
+            free.difference_update(square.area(face.size))
     return layout
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from itertools import product
 from random import Random
 
 import cv2
@@ -138,8 +137,7 @@ def top_faces(kit: Kit, layout: Layout) -> dict[Square, str]:
     tops = {}
     for square, faces in kit.anchored(layout).items():
         face = kit.face(faces[-1])
-        for x, y in product(range(face.size[0]), range(face.size[1])):
-            tops[square.shifted(x, y)] = face.name
+        tops.update(dict.fromkeys(square.area(face.size), face.name))
     return tops
 
 
