@@ -333,7 +333,9 @@ def _find_faults_at_hub(hub: HubProcess, tables: list[PairService], game_count: 
             time.sleep(1)
             # the hub may have been killed just before, and be starting
             with contextlib.suppress(OSError, TimeoutError, NatsError):
-                records = asyncio.run(read_stored_records(server, private_key, table.member.table_id))
+                records = asyncio.run(
+                    read_stored_records(server, private_key, table.member.table_id)
+                )
                 entry_ids = [record.entry for record in records]
         if not entry_ids or entry_ids != wanted[-len(entry_ids) :]:
             faults.append(f"the hub has {len(entry_ids)} of {len(wanted)} inputs of {table.seat}")
