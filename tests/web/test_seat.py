@@ -23,9 +23,10 @@ def begin(rig: WebRig, game: str) -> None:
 
 
 def test_a_fragment_names_the_page_it_fits(rig: WebRig) -> None:
-    """A script compares the names of page and fragment, and loads the page again if they differ.
+    """A page and its fragment have the same name as long as they fit together.
 
-    They differ after an update of the service, or when the language has changed.
+    A script compares the names, and loads the page again if they differ. They differ after an
+    update of the service, or when the language has changed.
     """
     browser = rig.browser()
     for language in ("en", "fr"):
@@ -36,7 +37,7 @@ def test_a_fragment_names_the_page_it_fits(rig: WebRig) -> None:
 
 
 def test_the_shutter_covers_what_a_seat_enters(rig: WebRig) -> None:
-    """A shutter covers every element with `data-secret`."""
+    """The page of a seat has a shutter that covers every element with `data-secret`."""
     phone = rig.sit("south")
     for game, secret_element in (
         ("outbuffered", '<div class="buffer" data-secret><ol class="slots '),
@@ -57,13 +58,16 @@ def codes_beside_game(rig: WebRig) -> list[str]:
     aside = re.findall(r'<aside class="codes".*?</aside>', page_text(rig.browser(), "/"))
     shown = re.findall(r">[^<]*/([sn])</span>", "".join(aside))
     assert re.findall(r'<a class="code" href="/([sn])"', "".join(aside)) == shown, (
-        "a code is no link"
+        "each code must be a link, too"
     )
     return shown
 
 
 def test_the_screen_shows_codes_of_free_seats(rig: WebRig) -> None:
-    assert codes_beside_game(rig) == [], "the lobby shows the codes twice"
+    """A code is a QR code, which leads a phone to the seat. In the lobby it has another place."""
+    assert codes_beside_game(rig) == [], "the lobby must not show the codes twice"
+
+    # a game begins, and people sit down one after the other
     rig.start_game()
     assert codes_beside_game(rig) == ["s", "n"]
     rig.sit("north", "Ben")
@@ -71,6 +75,8 @@ def test_the_screen_shows_codes_of_free_seats(rig: WebRig) -> None:
     assert 'class="page orders free1 ' in page_text(rig.browser(), "/")
     rig.sit("south")
     assert codes_beside_game(rig) == []
+
+    # the game is over: both may play again, but once South has left, somebody else may
     rig.table.resign(Seat.NORTH)
     assert 'data-post="/api/table/rematch"' in page_text(rig.browser(), "/")
     rig.table.free_seat(Seat.SOUTH)
@@ -89,10 +95,11 @@ def test_every_page_leads_back_to_the_seat(rig: WebRig) -> None:
 
 @pytest.mark.parametrize(("north", "shown"), [("Ben", ("Ann", "Ben")), ("Ann", ("White", "Black"))])
 def test_people_are_called_by_their_names(rig: WebRig, north: str, shown: tuple[str, str]) -> None:
-    """On the sign, the clocks and in the log. Two of the same name are called by their sides."""
+    """Sign, clocks and log call people by their names, or by their sides if both have one name."""
     rig.sit("south", "Ann")
     rig.sit("north", north)
     begin(rig, "scouts")
+    # South places a scout on a1
     rig.table.hand_in(Seat.SOUTH, rig.table.view().moment, "@a1")
     rig.table.confirm("host", rig.table.view().moment, 0)
     html = page_text(rig.browser(), "/")

@@ -59,7 +59,7 @@ def notices_after(rig: ServiceRig, seconds: float) -> tuple[str, ...]:
 
 
 def test_only_the_owner_sees_the_settings(tmp_path: Path) -> None:
-    """Others are asked for the key. It leads back to the settings, but to no other site."""
+    """Others are asked for the owner key. It leads back to the settings, but to no other site."""
     with open_service_rig(tmp_path, OWNERS_FILE) as rig:
         page = rig.browser().get("/settings").text
         assert "Enter the owner’s key" in page
@@ -70,7 +70,7 @@ def test_only_the_owner_sees_the_settings(tmp_path: Path) -> None:
 
 
 def test_eight_rows_offer_the_common_settings(tmp_path: Path) -> None:
-    """The settings of each choice are in its `data-values`. All others follow in a fold."""
+    """Each choice of a row has its settings in `data-values`. All other settings are in a fold."""
     with open_service_rig(tmp_path, f"{OWNERS_FILE}[panel]\nsilent = true\n") as rig:
         front = page_of(rig).partition('id="tinkerers"')[0]
         rows = re.findall(r'class="line"[^>]*>(?:<summary>)?<b>([^<]+)</b>', front)
@@ -81,6 +81,7 @@ def test_eight_rows_offer_the_common_settings(tmp_path: Path) -> None:
         choices = dict(re.findall(r"name=\"row-(\w+)\" data-values='([^']+)' checked", front))
         assert " ".join(choices) == "language colours sound reading left join"
         assert json.loads(choices["colours"]) == {"table.theme": "light"}
+        # the buzzer is silent but the voice is not, so the sound is soft instead of off
         assert re.search(r"name=\"row-sound\" data-values='[^']+' checked><span>Soft<", front)
 
 
@@ -89,17 +90,19 @@ def test_all_other_settings_are_in_the_fold(tmp_path: Path) -> None:
         page = page_of(rig)
         assert 'name="panel.north.lamps_active_low"' in page
         for name in ("state_dir", "web.host", "web.certificate", "mqtt.ca_file"):
-            assert f'name="{name}"' not in page, "a path or an address can be changed on the page"
+            assert f'name="{name}"' not in page, "the page must not change a path or an address"
             assert f'<output class="in" id="{name}"' in page
         assert 'name="web.viewers" value="20"' in page
         rig.host.set_cookie("language", "es")
         page = page_of(rig)
         assert "De 0 a 1. Por defecto: 0,6." in page
-        assert 'name="voice.volume" value="0,6"' in page, "the number is not written as in Spanish"
+        assert 'name="voice.volume" value="0,6"' in page, "the number must be written as in Spanish"
 
 
 def test_a_change_works_at_once_if_possible(tmp_path: Path) -> None:
+    """A change is put into the settings file, which keeps its comments, and takes effect."""
     with open_service_rig(tmp_path, OWNERS_FILE) as rig:
+        # pin 0, no pin, and a list of lamps in which `up` is no lamp
         south_panel = {
             "panel__south__up": "0",
             "panel__south__down": "",
@@ -107,6 +110,8 @@ def test_a_change_works_at_once_if_possible(tmp_path: Path) -> None:
         }
         assert save(rig, table__theme="dark", voice__volume="0,5").json == {"note": ""}
         assert save(rig, **south_panel, quiet__from="22:00", quiet__to="08:00").status_code == 200
+
+        # the file has the changes, and they are in use
         text = rig.path.read_text()
         assert '# ours\n[table]\ntheme = "dark" # as the wall\n' in text
         south = parse_settings(text).panel.south
@@ -120,31 +125,39 @@ def test_a_change_works_at_once_if_possible(tmp_path: Path) -> None:
 def test_a_needed_restart_comes_after_the_game(tmp_path: Path) -> None:
     """The first time that the table is idle, it shows a notice. The next time it restarts."""
     with open_service_rig(tmp_path, OWNERS_FILE) as rig:
+        # the number of viewers is changed during a game, which must not be interrupted
         rig.table.new_game("outbuffered", {}, 1)
         note = save(rig, web__viewers="30").json["note"]
         assert note == "After the game the table starts again: then it works."
         for _ in range(3):
             notices_after(rig, RESTART_AFTER_S)
-        assert rig.restarts == [], "the table restarted during a game"
+        assert rig.restarts == [], "the table must not restart during a game"
+
+        # the game is over
         rig.table.abandon()
         notices_after(rig, 0)
         words = "New settings: the table starts again in a moment."
         assert notices_after(rig, RESTART_AFTER_S) == (words,)
-        assert rig.restarts == [], "the table restarted without a notice"
+        assert rig.restarts == [], "the table must not restart without a notice"
         notices_after(rig, 0)
         assert rig.restarts == [True]
 
 
 def test_a_new_game_removes_the_restart_notice(tmp_path: Path) -> None:
+    """The restart waits for the end of the game, and is announced again after it."""
     with open_service_rig(tmp_path, OWNERS_FILE) as rig:
         words = "New settings: the table starts again in a moment."
         save(rig, web__viewers="30")
         assert notices_after(rig, RESTART_AFTER_S) == (words,)
+
+        # a game begins just before the restart
         rig.table.new_game("outbuffered", {}, 1)
         assert notices_after(rig, 2 * RESTART_AFTER_S) == ()
+
+        # the game is over: the notice returns, and then the table restarts
         rig.table.abandon()
         assert notices_after(rig, 1) == ()
-        assert notices_after(rig, RESTART_AFTER_S) == (words,), "the notice did not return"
+        assert notices_after(rig, RESTART_AFTER_S) == (words,), "the notice must return"
         assert rig.restarts == []
         notices_after(rig, 1)
         assert rig.restarts == [True]
@@ -164,6 +177,8 @@ def test_a_new_game_keeps_the_notice_of_deletion(tmp_path: Path) -> None:
 def test_the_night_theme_follows_the_hour(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hour: int, theme: str
 ) -> None:
+    """With the theme `night` the table screen is dark from 20 to 7 o'clock."""
+    # a Saturday (5), day 332 of the year, without daylight saving time (0)
     now = time.struct_time((2026, 11, 28, hour, 0, 0, 5, 332, 0))
     monkeypatch.setattr("web.routes.pages.time.localtime", lambda _: now)
     with open_service_rig(tmp_path, '[table]\ntheme = "night"\n') as rig:
@@ -185,6 +200,8 @@ def test_invalid_values_are_explained_and_not_written(
             ({"panel__south__up": "6"}, "Pin 6 already has another job"),
         ):
             assert words in refusal(save(rig, **fields))
+
+        # a valid change cannot be written, because the disk is read-only
         with monkeypatch.context() as disk:
             disk.setattr("os.fsync", partial(_raise_os_error, errno.EROFS))
             answer = save(rig, web__viewers="33")
@@ -192,7 +209,9 @@ def test_invalid_values_are_explained_and_not_written(
         words = "cannot be written (Read-only file system): nothing has changed."
         assert words in error_of(answer)["message"]
         assert rig.path.read_text() == OWNERS_FILE
-        rig.path.write_text("[web\n")  # the owner has broken the file
+
+        # the owner has broken the file: the page says so, and does not replace it
+        rig.path.write_text("[web\n")
         assert "not TOML" in page_of(rig)
         assert save(rig, table__theme="dark").status_code == 503
         assert rig.path.read_text() == "[web\n"
@@ -214,6 +233,7 @@ def test_a_backup_is_saved_and_staged(tmp_path: Path, monkeypatch: pytest.Monkey
             rig.table.step()
             return rig.table.view().devices.notices
 
+        # download a backup of one game
         rig.table.new_game("outbuffered", {}, 1)
         rig.table.abandon()
         with rig.host.get("/settings/backup.zip") as answer:
@@ -222,21 +242,29 @@ def test_a_backup_is_saved_and_staged(tmp_path: Path, monkeypatch: pytest.Monkey
         assert name.startswith("attachment; filename=tabletop-companion-")
         assert rig.upkeep.last_backup_s() is not None
         assert "settings.toml" in zipfile.ZipFile(io.BytesIO(content)).namelist()
+
+        # photographs are in a backup only if they are wanted
         PhotographAlbum(rig.upkeep.running.photographs_path).store(1, "1.0", b"picture")
         for query, has_photograph in (("", False), ("?photographs=yes", True)):
             with rig.host.get(f"/settings/backup.zip{query}") as answer:
                 names = zipfile.ZipFile(io.BytesIO(answer.get_data())).namelist()
             assert ("photographs/1/1.0.jpg" in names) is has_photograph
+
+        # an upload fails if it is no backup, or if the disk is full
         assert "damaged or not a backup" in restore(b"PK rubbish")
         with monkeypatch.context() as full:
             full.setattr(tempfile, "NamedTemporaryFile", partial(_raise_os_error, errno.ENOSPC))
             assert "free some space on the disk" in restore(content)
+
+        # upload the backup, with more bytes than other routes accept: it waits for the next start
         rig.table.new_game("outbuffered", {}, 1)
-        page = restore(content + b"\0" * 20_000)  # more than other routes accept
+        page = restore(content + b"\0" * 20_000)
         assert "The backup is in order. 1 game and 0 photographs." in page
         warning = "At the next start a backup replaces all games."
         assert warning in page
         assert warning in " ".join(notices())
+
+        # the owner changes their mind
         assert rig.post("/api/settings/unstage")[0] == 200
         assert notices() == ()
         assert not rig.upkeep.staged_sentence()
@@ -250,8 +278,10 @@ def test_a_reset_restores_settings_and_frees_seats(tmp_path: Path) -> None:
         for games in (False, True):
             assert rig.post("/api/settings/reset", games=games)[0] == 200
             assert bool(rig.upkeep.staged_sentence()) is games, (
-                "games are not deleted at the next start"
+                "games must be deleted at the next start, but only if that is wanted"
             )
+
+        # seats are free and settings are the defaults, while the old settings are kept in a file
         view = rig.table.view()
         assert (view.phase, view.seats[Seat.SOUTH].name) == (Phase.LOBBY, None)
         assert rig.table.settings.theme == "system"
