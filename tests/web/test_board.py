@@ -34,12 +34,15 @@ def test_norths_board_is_rotated_by_half_a_turn(game: Any) -> None:
     (x0, y0), (x1, y1) = (
         tuple(map(float, robot.findall(svg)[0])) for svg in (for_south, for_north)
     )
-    assert x0 < x1  # a1 is at South's bottom left and North's top right
+    # a1 is at the bottom left for South, and at the top right for North
+    assert x0 < x1
     assert y0 > y1
     assert 'aria-label="purple robot a1"' in for_north
 
 
 def test_the_board_marks_moves_events_and_problems(game: Any) -> None:
+    # A robot that carries a flag is to be moved from a1 to a2, which the camera cannot see. It has
+    # shot at the robot on c4, which has bounced off its right edge. But that robot stands on b2.
     kit = game.kit(game.options({}))
     a1, a2, c4 = (Square.parse(text) for text in ("a1", "a2", "c4"))
     picture = BoardPicture(
@@ -71,6 +74,7 @@ def test_a_moved_piece_lies_on_top() -> None:
     a1 = Square.parse("a1")
     a2 = Square.parse("a2")
     before = {a1: ("flag", "robot"), a2: ("stone",)}
+    # the robot moves onto the stone, or the stone leaves the board
     for moves, after in (
         ([HandMove(("robot",), a1, a2)], {a1: ("flag",), a2: ("stone", "robot")}),
         ([HandMove(("stone",), a2, None)], {a1: ("flag", "robot")}),
@@ -79,7 +83,10 @@ def test_a_moved_piece_lies_on_top() -> None:
 
 
 def test_events_of_one_kind_share_a_beat() -> None:
-    """Tones are written as the beat, then each note with its length in ms. `·` is a rest."""
+    """Two bounces that follow each other share a beat, and sound once.
+
+    Tones are written as the beat, then each note with its length in ms. `·` is a rest.
+    """
     kinds = (
         CommonEvent.MOVE,
         CommonEvent.BOUNCE,
@@ -88,8 +95,9 @@ def test_events_of_one_kind_share_a_beat() -> None:
         OutbufferedEvent.FLAG_TAKEN,
     )
     events = [Event(kind, "…", square="a1") for kind in kinds]
+    # a move is neither drawn nor heard as an event, so it has no beat
     assert assign_beats(events) == (0, 1, 1, 2, 3)
     assert encode_tones(events) == (
         "1 A5 120 ·40 A4 60|2 E6 40 ·60 A4 160|3 E5 120 ·40 A5 40 ·40 E6 40"
-    ), "the tones of the four beats are wrong"
+    ), "the tones of the three beats are wrong"
     assert (assign_beats(()), encode_tones(())) == ((), "")

@@ -27,6 +27,7 @@ FINDINGS = (
     [(Status.OK, 200, True), (Status.DEGRADED, 200, True), (Status.FAILING, 503, False)],
 )
 def test_a_failing_service_answers_503(rig: WebRig, status: Status, code: int, ok: bool) -> None:
+    # the table has not reported for 7.46 s; all other values are those of the rig's fake
     rig.health.now = replace(rig.health.now, status=status, late={"table": 7.46})
     answer = rig.browser().get("/health")
     assert answer.status_code == code
@@ -61,7 +62,7 @@ NO_NETWORK = Finding("network", Grade.NOTE, "No network: phones cannot reach the
 def test_the_sign_links_to_its_remedy(
     rig: WebRig, findings: tuple[Finding, ...], text: str, href: str
 ) -> None:
-    """The sign names the worst of the findings."""
+    """The sign names the worst finding, or of several equally bad ones the first."""
     rig.health.findings = findings
     assert f'<a class="sign as-key" href="{href}"><span>{text}</span>' in page_text(
         rig.host(), "/host/health"

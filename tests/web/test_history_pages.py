@@ -40,7 +40,7 @@ def rig(tmp_path: Path) -> Iterator[WebRig]:
 
 
 def upload_game(browser: FlaskClient, content: bytes, **headers: str) -> Any:
-    """Send the form with a game's file. Return the answer.
+    """Send the form with a game's file, in which parts are separated by `cut`. Return the answer.
 
     The form is written by hand, because Flask's client leaves a file open if the content is long.
     """
@@ -67,6 +67,8 @@ def browser_with_game(rig: WebRig, name: str, turns: int = 400) -> FlaskClient:
 def test_the_list_is_in_the_viewers_language(rig: WebRig) -> None:
     browser = rig.browser()
     assert "No game has been played yet." in page_text(browser, "/history")
+
+    # after two turns South, Ann & Co, resigns
     play(rig.table, rig.clock, "outbuffered", 2)
     page = page_text(browser, "/history")
     for words in ('href="/history/1"', "2023-11-14", "Ann &amp; Co resigns."):
@@ -74,6 +76,8 @@ def test_the_list_is_in_the_viewers_language(rig: WebRig) -> None:
     assert re.search(r'class="won">.*?Bob', page)
     listed = browser.get("/api/history").json
     assert (listed["count"], listed["games"][0]["ending"]) == (1, "won")
+
+    # another browser reads the same in Spanish
     browser.set_cookie("language", "es")
     spanish_page = page_text(browser, "/history")
     assert re.search(r"2023-11-14.*Ann &amp; Co se rinde\.", spanish_page)
@@ -85,10 +89,14 @@ def test_the_list_is_in_the_viewers_language(rig: WebRig) -> None:
 @pytest.mark.parametrize("name", GAME_OPTIONS)
 def test_a_replay_needs_no_script(rig: WebRig, name: str) -> None:
     browser = browser_with_game(rig, name, turns=40)
+
+    # scene 3 has links to the next scene and to the one before
     page = page_text(browser, "/history/1?at=3")
-    assert ">1</text>" in page, "no turn has its number below the time line"
+    assert ">1</text>" in page, "turn 1 must have its number below the time line"
     for words in ('id="next" href="?at=4"', 'id="back" href="?at=2"', "all receipts are right"):
         assert words in page
+
+    # a scene that a script fetches is the same as in the page without a script
     (scene_count,) = re.findall(r'data-places="(\d+)"', page)
     last = int(scene_count) - 1
     for at in (0, 1, last):
@@ -115,7 +123,10 @@ def test_a_replay_needs_no_script(rig: WebRig, name: str) -> None:
 def test_the_pages_of_a_running_game_hide_actions(
     rig: WebRig, name: str, turns: int, is_simultaneous: bool
 ) -> None:
-    """Files and scenes are refused. When both seats decide at once, no page shows who is done."""
+    """Files and scenes of a running game are refused.
+
+    When both seats decide at once, the pages do not even show that one of them has handed in.
+    """
     table = rig.table
     game = GAMES[name]
     browser = rig.browser()
@@ -141,11 +152,15 @@ def test_the_pages_of_a_running_game_hide_actions(
 def test_games_are_downloaded_and_uploaded(rig: WebRig) -> None:
     play(rig.table, rig.clock, "outbuffered", 2)
     browser = rig.browser()
+
+    # download game 1 as notation and as JSON
     text_file = browser.get("/history/1.txt")
     json_file = browser.get("/history/1.json")
     assert text_file.headers["Content-Disposition"] == 'attachment; filename="game-1.txt"'
     assert text_file.text.startswith('[Game "outbuffered"]')
     assert json_file.json["players"]["south"] == "Ann & Co"
+
+    # refused: a game that is here already, a file that is too large, and one that is damaged
     for content, status, words in (
         (json_file.data, 409, "This game is here already: number 1"),
         (b"x" * (MAX_GAME_BYTES + 5000), 400, "at most 1000000 bytes"),
@@ -153,6 +168,8 @@ def test_games_are_downloaded_and_uploaded(rig: WebRig) -> None:
     ):
         refused = upload_game(browser, content, **HOST)
         assert (refused.status_code, words in refused.text) == (status, True)
+
+    # a game of another table becomes game 2
     answer = upload_game(browser, msgspec.json.encode(random_game("scouts", 1, 3)), **HOST)
     assert (answer.status_code, answer.headers["Location"]) == (303, "/history/2")
     assert "imported" in page_text(browser, "/history")
@@ -162,6 +179,8 @@ def test_only_the_owner_removes_games_and_names(rig: WebRig) -> None:
     for seed in (1, 2):
         play(rig.table, rig.clock, "outbuffered", 1, seed)
     browser = rig.browser()
+
+    # a name can be removed once, and the last game not at all
     bob = {"name": "Bob"}
     first_game = {"number": 1}
     last_game = {"number": 2}
@@ -172,6 +191,8 @@ def test_only_the_owner_removes_games_and_names(rig: WebRig) -> None:
         ("remove", first_game, 200),
     ):
         assert browser.post(f"/api/history/{route}", json=body, headers=HOST).status_code == status
+
+    # guests have no key to remove a game, and the removed name and game are gone
     page = page_text(browser, "/history/2")
     assert "/api/history/remove" not in page
     assert "Bob" not in page
@@ -199,20 +220,22 @@ def test_the_time_line_links_to_great_moments(rig: WebRig) -> None:
     links = re.findall(r'<a class="mark (\w)" href="\?at=(\d+)" aria-label="([^"]*)"', page)
     assert any("bounces and stays" in words for _, _, words in links)
     (scene_count,) = re.findall(r'data-places="(\d+)"', page)
-    assert int(links[-1][1]) == int(scene_count) - 1, "the end of the game has no link"
+    assert int(links[-1][1]) == int(scene_count) - 1, "the end of the game must have a link"
 
 
 # ---- statistics ----------------------------------------------------------------------------------
 
 
 def test_statistics_are_shown_as_tables(rig: WebRig) -> None:
+    # South, Ann & Co, resigns in both games, and so wins none
     play(rig.table, rig.clock, "outbuffered", 2)
     play(rig.table, rig.clock, "scouts", 14)
     page = page_text(rig.browser(), "/history")
     assert page.count('<section class="player">') == 2
     assert "<h2>Ann &amp; Co</h2><p>2 games, 0 won" in page
     row = 'Outbuffered</th><td data-of="Games">1</td><td data-of="Wins">0</td>'
-    assert re.search(row, page), "the figures have no names for a phone’s narrow table"
+    # on a narrow screen, each figure stands beside its name in `data-of`
+    assert re.search(row, page), "each figure must have a name"
     assert "/api/history/forget" not in page
     assert "/api/history/forget" in rig.browser().get("/history", headers=HOST).text
 

@@ -1,8 +1,8 @@
 """Tests that every sentence on the pages can be translated, through Flask's client.
 
-The pages are shown in a pseudo-language that puts each translated sentence in brackets. What stands
-outside brackets was never given to the translation. Tests collect it in a set, `untranslated`,
-which has to stay empty.
+The pages are shown in a pseudo-language that puts each translated sentence in brackets. Text that
+stands outside brackets was never given to the translation. Tests collect such text in a set,
+`untranslated`, which has to stay empty.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ __all__ = ["brackets"]
 TOML_ERROR = "Expected ']' at the end of a table declaration (at end of document)"
 PLAYERS = ("Mara", "Tomás")
 MACHINES = ("Pip", "Bo", "Zeno")
-# Default settings of a broker. They are in no catalogue and therefore in reversed brackets.
+# Default settings of a broker. The pseudo-language puts sentences that no catalogue has in reversed
+# brackets.
 BROKER = ("⟧Tabletop⟦", "⟧tabletop⟦", "⟧localhost⟦", "⟧homeassistant⟦")
 # Texts that are not sentences of the project: names of people, of the Wi-Fi, of cameras and of
 # brokers, the first line of a stream, errors of libraries.
@@ -61,7 +62,7 @@ NAMES = (
     TOML_ERROR,
     *BROKER,
 )
-# Pages with a name in their address. `pages_of` finds all others.
+# Pages with a variable in their address. `pages_of` finds all others.
 NAMED_PAGES = ("/join/south", *(f"/rules/{name}" for name in GAMES), "/nowhere", "/seat/north")
 # Pages that follow the game, their data for programs, and pages of a game that is over.
 LIVE_PAGES = ("/", "/watch", "/seat/south", "/seat/north", "/host", "/workbench")
@@ -128,14 +129,20 @@ def browser_with_seats(rig: WebRig) -> FlaskClient:
 
 def test_pages_without_a_game_are_translated(rig: WebRig) -> None:
     untranslated: Untranslated = set()
+
+    # a stranger's pages, also after a name that is too long and a wrong key
     stranger = in_brackets(rig.browser())
     fetch(stranger, untranslated, *pages_of(rig), *NAMED_PAGES)
     for path in ("/join/south", "/host"):
         answer = stranger.post(path, data={"name": "x" * 99, "key": "wrong"})
         untranslated |= {(path, sentence) for sentence in untranslated_on_page(answer.text)}
+
+    # the pages of both players and of the owner, and those of a stranger who comes too late
     browser = browser_with_seats(rig)
     fetch(stranger, untranslated, "/join/north", "/seat/south")
     fetch(browser, untranslated, *pages_of(rig), *NAMED_PAGES, *DATA)
+
+    # pages while the camera has trouble, and the set-up of each game
     rig.table.set_camera_status(CameraStatus(CameraState.TROUBLE))
     rig.table.set_panel_notice("")
     rig.table.step()
@@ -165,9 +172,13 @@ def test_pages_of_shared_phones_and_pads_are_translated(rig: WebRig) -> None:
     untranslated: Untranslated = set()
     phone = in_brackets(rig.browser())
     stranger = in_brackets(rig.browser())
+
+    # one phone takes both seats
     fetch(phone, untranslated, "/pass")
     phone.post("/pass", data=dict(zip(SEATS, PLAYERS, strict=True)))
     fetch(phone, untranslated, "/pass", "/join")
+
+    # a game begins: South's page is opened, before and after South has handed in
     moment = rig.start_game()
     fetch(phone, untranslated, "/pass", "/seat/south")
     phone.post("/pass/open", data={"seat": "south"})
@@ -176,13 +187,18 @@ def test_pages_of_shared_phones_and_pads_are_translated(rig: WebRig) -> None:
     fetch(phone, untranslated, "/pass")
     phone.post("/pass/open", data={"seat": "south"})
     fetch(phone, untranslated, "/seat/south")
+
+    # South goes on at a pad
     phone.post("/api/seat/south/by-pad", json={})
     fetch(phone, untranslated, "/seat/south")
     fetch(stranger, untranslated, "/join", "/join/south")
-    # Back, held for two seconds, opens the pad's seat to a phone
+
+    # the key Back, held for two seconds, releases the pad's seat for a phone
     rig.table.press(Press(Seat.SOUTH, PadKey.BACK, rig.clock.monotonic_s(), True, True))
     rig.table.step()
     fetch(stranger, untranslated, "/seat/south", "/")
+
+    # both have handed in: the turn is revealed
     rig.table.hand_in(Seat.NORTH, moment, "III")
     fetch(phone, untranslated, "/pass")
     assert not untranslated
@@ -204,7 +220,8 @@ def test_the_camera_on_health_is_translated(tmp_path: Path, brackets: None) -> N
             state = CameraState.SEES_BOARD if seen else CameraState.NO_BOARD
             room.rig.table.set_camera_status(CameraStatus(state))
             room.rig.table.step()
-            room.rig.clock.advance(9)  # more than the interval at which the board is measured
+            # more than the interval at which the board is measured
+            room.rig.clock.advance(9)
             fetch(browser, untranslated, "/host/health")
             untranslated |= {
                 ("live", sentence)
@@ -214,7 +231,7 @@ def test_the_camera_on_health_is_translated(tmp_path: Path, brackets: None) -> N
 
 
 def test_what_people_typed_is_translated_nowhere(rig: WebRig) -> None:
-    # names that are words of the catalogue, too
+    # the players' names are words that the catalogue translates elsewhere
     browser = in_brackets(rig.browser())
     for seat, name in zip(SEATS, ("lime", "purple"), strict=True):
         browser.post(f"/api/seat/{seat}/take", json={"name": name})
@@ -252,11 +269,13 @@ def play_turns(rig: WebRig, browser: FlaskClient, untranslated: Untranslated) ->
 
     The last seat that is awaited acts first, so that pages are also seen with one action sealed.
     """
+    # before the first turn, the clock waits for somebody to start it
     view = rig.table.view()
     if view.time.clock and view.time.clock.paused:
         fetch(browser, untranslated, *LIVE_PAGES)
         rig.table.resume("host")
     for turn in range(TURNS):
+        # all pages in the first turn, and in later ones table screen, spectators and seats
         pages = (*LIVE_PAGES, *DATA) if turn == 0 else LIVE_PAGES[:4]
         while (view := rig.table.view()).phase is Phase.ORDERS:
             fetch(browser, untranslated, *pages)
@@ -264,6 +283,7 @@ def play_turns(rig: WebRig, browser: FlaskClient, untranslated: Untranslated) ->
             act(rig, awaited[-1])
             if len(awaited) == 1:
                 break
+        # hands carry out the stages of the turn
         while (view := rig.table.view()).phase is Phase.STAGES:
             fetch(browser, untranslated, *pages[:3])
             rig.table.confirm("host", view.moment, view.turn.stage, force=True)
@@ -273,6 +293,8 @@ def play_turns(rig: WebRig, browser: FlaskClient, untranslated: Untranslated) ->
 def test_the_pages_of_each_game_are_translated(name: str, rig: WebRig) -> None:
     untranslated: Untranslated = set()
     browser = browser_with_seats(rig)
+
+    # the set-up, at first without the camera, then with two pieces missing
     rig.table.new_game(name, {}, 1)
     view = rig.table.view()
     if view.phase is Phase.SETUP:
@@ -280,12 +302,16 @@ def test_the_pages_of_each_game_are_translated(name: str, rig: WebRig) -> None:
         show_board_to_camera(rig, missing=2)
         fetch(browser, untranslated, "/", "/seat/south", "/api/view")
         rig.table.confirm("host", view.moment, view.turn.stage, force=True)
+
+    # some turns, then a piece that is missing on the board, and the offer of a draw
     play_turns(rig, browser, untranslated)
     if rig.table.view().phase is Phase.ORDERS:
         show_board_to_camera(rig, missing=1)
         fetch(browser, untranslated, "/", "/seat/south", "/seat/north", "/api/view")
         rig.table.offer_draw(Seat.SOUTH)
         fetch(browser, untranslated, *LIVE_PAGES)
+
+    # the game is over, and has a replay
     if rig.table.view().phase is not Phase.OVER:
         rig.table.resign(Seat.SOUTH)
     fetch(browser, untranslated, *LIVE_PAGES, *DATA, *PLAYED_PAGES)

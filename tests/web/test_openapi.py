@@ -72,18 +72,22 @@ def test_every_route_is_described_and_nothing_else(app: Flask, document: dict[st
         for path, methods in document["paths"].items()
         for method, operation in methods.items()
     }
+
+    # each route is described, with a summary and its parameters
     assert set(operations) == routes
     without_summary = [name for name, described in operations.items() if not described["summary"]]
     assert not without_summary, "routes without a docstring"
     for (path, _), operation in operations.items():
         parameters = {parameter["name"] for parameter in operation.get("parameters", ())}
         assert set(re.findall(r"{(\w+)}", path)) == parameters
+
+    # each schema that is referred to is there, and those that clients use keep their names
     schemas = document["components"]["schemas"]
     assert set(re.findall(r"#/components/schemas/(\w+)", json.dumps(document))) <= set(schemas)
     assert set(schemas["SeatRoutes_hand_in"]["required"]) == {"moment", "action"}
     assert schemas["SeatRoutes_hand_in"]["additionalProperties"] is False
     assert {"SeatRoutes_take", "HubRoutes_take"} <= set(schemas), (
-        "a schema that clients use has another name"
+        "a schema that clients use must keep its name"
     )
 
 
@@ -112,7 +116,8 @@ def test_json_routes_refuse_unknown_fields(app: Flask, monkeypatch: pytest.Monke
 def test_the_owners_routes_are_closed_and_described(app: Flask, document: dict[str, Any]) -> None:
     """Ask for every route as a stranger.
 
-    Exactly those are refused for want of the owner key that the description says to need it.
+    The routes that are refused without the owner key must be exactly those of which the description
+    says that they need it.
     """
     browser = app.test_client()
     all_names = set()
@@ -134,6 +139,8 @@ def test_the_owners_routes_are_closed_and_described(app: Flask, document: dict[s
             if "hostKey" in str(operation.get("security")):
                 described.add(f"{method} {path}")
     assert refused == described
+
+    # and these must be the routes that are meant for the owner only
     owners_routes = re.compile(
         r".* (/api)?/(host|settings|camera|check)/|.*/history/(remove|forget)"
     )
@@ -226,7 +233,8 @@ def test_answers_of_a_game_are_as_described(checked_tour: CheckedTour, game: str
     for seat in SEATS:
         tour.client.post(f"/api/seat/{seat}/take", name=seat)
     table.new_game(game, dict(GAMES[game].presets[-1].options), 7)
-    for step in range(300):  # a longer game is resigned
+    # play the whole game, or resign it after 300 steps
+    for step in range(300):
         view = table.view()
         if view.phase is Phase.OVER:
             break
@@ -239,6 +247,8 @@ def test_answers_of_a_game_are_as_described(checked_tour: CheckedTour, game: str
         tour.client.post(f"/api/seat/{seat}/hand-in", moment=view.moment, action=action)
     if table.view().phase is not Phase.OVER:
         tour.client.post("/api/seat/south/resign")
+
+    # the views of a game that is over
     checked_tour.fetch_views()
     assert tour.client.get("/api/view")["outcome"]
     assert {
@@ -253,11 +263,13 @@ def test_answers_of_a_game_are_as_described(checked_tour: CheckedTour, game: str
 def test_every_other_answer_is_as_described(checked_tour: CheckedTour) -> None:
     client = checked_tour.tour.client
     table = checked_tour.table
+    # become the owner, who may use all these routes
     client.send("/host", f"key={checked_tour.tour.companion.host_key}".encode())
 
     def with_moment(**body: Any) -> dict[str, Any]:
         return {"moment": table.view().moment, **body}
 
+    # routes for programs, and without a game those of owner and seats
     for path in ("/health", "/api/doctor", "/api/history", "/api/photographs"):
         client.get(path)
     piece = client.get("/workbench/state")["pieces"][0]["id"]
@@ -276,6 +288,8 @@ def test_every_other_answer_is_as_described(checked_tour: CheckedTour) -> None:
         ("host/new-game", {"game": "outbuffered"}),
     ):
         client.post(f"/api/{route}", **body)
+
+    # a game is being set up: move a piece, then put all in order
     for route, body in (
         ("piece", {"id": piece, "square": "a1"}),
         ("flip", {"id": piece}),
@@ -283,6 +297,8 @@ def test_every_other_answer_is_as_described(checked_tour: CheckedTour) -> None:
         ("tidy", {}),
     ):
         client.post(f"/workbench/{route}", **body)
+
+    # the first turn of a seat, with the coach
     table.confirm("host", table.view().moment, 0, force=True)
     table.use_settings(msgspec.structs.replace(table.settings, coach="always"))
     for route, body in (
@@ -295,6 +311,8 @@ def test_every_other_answer_is_as_described(checked_tour: CheckedTour) -> None:
         ("resign", {}),
     ):
         client.post(f"/api/seat/south/{route}", **body)
+
+    # after the game
     client.post("/api/history/forget", name="Mara")
     checked_tour.fetch_views()
     client.post("/api/seat/south/leave")

@@ -29,9 +29,10 @@ def test_every_games_kit_is_offered(rig: WebRig) -> None:
     assert f'href="/kit/outbuffered.pdf{query}&amp;board=1"' in page
     assert 'href="/kit?paper=a4&amp;language=fr&amp;ink=low"' in page
     assert page.count('class="mini board"') == 1, (
-        "the lanes of the card game are not drawn exactly once"
+        "the lanes of the card game must be drawn exactly once"
     )
-    assert page.count("<textarea") == 2, "not exactly two games accept a board of one’s own"
+    assert page.count("<textarea") == 2, "exactly two games must accept a board of one’s own"
+    # three games have boards that fit on a sheet of A2
     assert page.count("The board in one piece, A2") == 3
 
 
@@ -108,6 +109,7 @@ def test_a_refusal_links_to_its_rule(rig: WebRig) -> None:
     rig.table.confirm("host", rig.table.view().moment, 0)
     body = {"moment": rig.table.view().moment, "action": "c1-c2"}
     refused = error_of(south.post("/api/seat/south/hand-in", json=body))
+    # the link leads to the paragraph that has the id of the broken rule, and has its number
     numbers = {rule.id: number for number, rule in enumerate(GAMES["scouts"].rules, 1)}
     link_address, link_text = refused["link"]
     assert link_address == f"/rules/scouts#{refused['rule']}"

@@ -30,6 +30,7 @@ def rig(tmp_path: Path) -> Iterator[WebRig]:
 
 
 def test_a_closed_stream_gives_back_its_place(rig: WebRig) -> None:
+    # all four places are taken: page and stream say so
     browser = rig.browser()
     streams = open_streams(browser, "/live/watch", 4)
     refused = browser.get("/live/watch")
@@ -39,7 +40,9 @@ def test_a_closed_stream_gives_back_its_place(rig: WebRig) -> None:
     assert page.status_code == 503
     assert '"refresh" content="' in page.text
     assert "All spectator places are taken" in page.text
-    for _ in range(2):  # closing twice gives back one place only
+
+    # closing a stream twice gives back only one place
+    for _ in range(2):
         streams[0].close()
     streams[0] = browser.get("/live/watch", buffered=False)
     assert (streams[0].status_code, browser.get("/live/watch").status_code) == (200, 503)
@@ -51,8 +54,11 @@ def test_spectators_leave_places_for_seats(rig: WebRig) -> None:
     south = rig.sit("south")
     host = rig.host()
     guest = rig.browser()
+    # a guest opens all streams of spectators and table screens that there may be
     streams = open_streams(guest, "/live/watch", 4) + open_streams(guest, "/live/table", 4)
     assert guest.get("/live/table").status_code == 503
+
+    # seat and owner have places of their own
     streams += open_streams(south, "/live/seat/south", 1) + open_streams(host, "/live/host", 1)
     assert {answer.status_code for answer in streams} == {200}
     assert b'id="host-foot"' in b"".join(islice(streams[-1].response, 2))
@@ -62,7 +68,7 @@ def test_spectators_leave_places_for_seats(rig: WebRig) -> None:
 
 
 def test_freeing_a_seat_ends_its_stream(rig: WebRig) -> None:
-    """The last fragment shows nothing. It sends the page to the form for the seat."""
+    """The last fragment of the stream shows nothing, but leads the page to the form for joining."""
     south = rig.sit("south", "Mara")
     assert rig.browser().get("/live/seat/south").status_code == 403
     with south.get("/live/seat/south", buffered=False) as stream:
@@ -100,8 +106,10 @@ def test_closing_ends_all_streams_and_frees_the_port(rig: WebRig) -> None:
     line = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
     line.request("GET", "/live/watch")
     stream = line.getresponse()
+    # closing twice is allowed
     server.close()
-    server.close()  # closing twice is allowed
+    server.close()
+    # the stream ends, and so do all threads
     stream.read()
     line.close()
     assert threading.active_count() == thread_count

@@ -33,7 +33,7 @@ def test_the_page_has_picture_pads_and_phones(rig: WebRig) -> None:
 
 
 def test_a_piece_moves_to_squares_and_points(rig: WebRig) -> None:
-    """A point is in mm on the table. This one is on no square."""
+    """A piece can be put on a square, or at any point of the picture, in pixels."""
     browser = rig.browser()
     before = browser.get("/workbench/state").json
     piece = next(piece for piece in before["pieces"] if piece["face"] == "purple robot")
@@ -43,6 +43,7 @@ def test_a_piece_moves_to_squares_and_points(rig: WebRig) -> None:
         pieces = browser.post(f"/workbench/{route}", json=body).json["pieces"]
         return next(dict(moved) for moved in pieces if moved["id"] == piece["id"])
 
+    # to a square, then into a corner of the picture where no square is, then back to its place
     assert piece_after("piece", id=piece["id"], square="c4")["square"] == "c4"
     assert piece_after("piece", id=piece["id"], x=1.0, y=1.0)["square"] is None
     assert browser.get("/workbench/state").json["frame"] != before["frame"]
@@ -70,7 +71,7 @@ def test_invalid_requests_change_nothing(
 
 
 def test_the_stream_sends_only_what_changes(rig: WebRig) -> None:
-    """Its first chunk has panel and world. After a piece has moved, only the world is sent."""
+    """The stream sends panel, fragment and world first, and the world after a piece has moved."""
     browser = rig.browser()
     with browser.get("/workbench/live", buffered=False) as stream:
         chunks = iter(stream.response)

@@ -1,7 +1,8 @@
 """Tests of the limits per address on requests, streams and connections.
 
-Seats and the owner are answered while another client floods the service or never finishes a
-request. Limits are tested in process, connections over sockets of a real server.
+Seats and the owner are answered while another client floods the service, or sends a request that
+never ends. Limits on requests and streams are tested in process. Limits on connections are tested
+over sockets of a real server.
 """
 
 from __future__ import annotations
@@ -32,10 +33,11 @@ from web.server.sse import (
 )
 from web.server.worker import MAX_WAITING, MAX_WAITING_PER_ADDRESS, Worker
 
+# Addresses of a client that floods the service, of a player's phone, and of another guest.
 FLOODER = "192.0.2.66"
 SEATED = "192.0.2.10"
 OTHER = "192.0.2.77"
-# Loopback addresses that stand for them on real connections.
+# Loopback addresses that stand for two of them on real connections.
 LOOPBACK = {FLOODER: "127.0.0.66", SEATED: "127.0.0.10"}
 
 
@@ -76,18 +78,29 @@ def test_a_flood_is_refused_but_seats_are_served(rig: WebRig) -> None:
     south = seat_cookie(rig, "south")
     north = seat_cookie(rig, "north")
     requests = LimitedRequests(rig)
+
+    # a stranger floods the service: a seat at the same address, and others, are still served
     assert requests.count_served(2_000, FLOODER) == STRANGER_RATE.burst
-    assert requests.count_served(20, FLOODER, south) == 20, "a seat shares the flooder’s limit"
+    assert requests.count_served(20, FLOODER, south) == 20, (
+        "a seat must not share the flooder’s limit"
+    )
     assert requests.count_served(20, OTHER) == 20
-    assert requests.count_served(2_000, "127.0.0.1") == 2_000, "the machine’s own screen is limited"
+    assert requests.count_served(2_000, "127.0.0.1") == 2_000, (
+        "the machine’s own screen must not be limited"
+    )
+
+    # a seat floods the service from two addresses: the other seat is still served
     assert requests.count_served(1000, SEATED, south) == MEMBER_RATE.burst - 20
     assert requests.count_served(1, FLOODER, north) == 1, (
-        "a seat that floods uses up the other seat’s requests"
+        "a seat that floods must not use up the other seat’s requests"
     )
+
+    # the flooder gets no more with cookies of a freed seat, with a wrong signature, or without one
     rig.table.free_seat(Seat.NORTH)
-    # cookies of a freed seat, with a wrong signature, and without one
     for cookies in (north, {"seat_south": "WyJzb3V0aCJd.x"}, {"host": HOST_KEY}):
         assert requests.count_served(1, FLOODER, cookies) == 0
+
+    # a second later the flooder is served a little again
     requests.clock.advance(1)
     assert requests.count_served(1000, FLOODER) == STRANGER_RATE.per_s
 
@@ -104,14 +117,16 @@ def test_one_address_never_fills_the_workers_queue(rig: WebRig) -> None:
             except ServiceUnavailable:
                 refused.append(address)
 
-    # The flooder gets its 6 of the 12 places and is refused twice. Of the 12 others, one address
-    # each, 6 get the remaining places and 6 are refused.
+    # The flooder sends 8 requests: 6 get places, of which there are 12, and 2 are refused. Of the
+    # 12 others, each with an address of its own, 6 get the remaining places and 6 are refused.
     others = [f"192.0.2.{number}" for number in range(100, 100 + MAX_WAITING)]
     addresses = [*[FLOODER] * (MAX_WAITING_PER_ADDRESS + 2), *others]
     clients = [threading.Thread(target=send_request, args=(address,)) for address in addresses]
     for client in clients:
         client.start()
     until("the refusals", lambda: len(refused) == 2 + MAX_WAITING_PER_ADDRESS)
+
+    # the first piece of work ends, and so do all that wait for it
     finish.set()
     for client in clients:
         client.join()
@@ -137,7 +152,9 @@ def open_streams(rig: WebRig, audience: Audience, address: str, times: int) -> l
 
 def test_one_address_cannot_take_all_streams(rig: WebRig) -> None:
     opened = []
-    # 12 and 4: an address gets three quarters of the rig's 16 places for spectators
+    # For each audience and address: how many streams are wanted, and how many are opened. Of the
+    # rig's 16 places for spectators an address gets at most three quarters, which are 12. So 4 are
+    # left for others. The flooder takes all places for table screens but the own screen's.
     for audience, address, wanted, places in (
         (Audience.SPECTATOR, FLOODER, 50, 12),
         (Audience.SPECTATOR, FLOODER, 1, 0),
@@ -152,7 +169,7 @@ def test_one_address_cannot_take_all_streams(rig: WebRig) -> None:
         opened += streams
     for stream in opened:
         stream.close()
-    assert not rig.app.extensions["streams"].taken_places, "closed streams are still counted"
+    assert not rig.app.extensions["streams"].taken_places, "closed streams must not be counted"
 
 
 # ---- over the network ----------------------------------------------------------------------------
@@ -183,6 +200,7 @@ def is_closed(line: socket.socket) -> bool:
 def test_a_trickling_request_is_timed_out(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(listening, "REQUEST_TIMEOUT_S", 0.3)
     with connect(server, FLOODER) as slow:
+        # a request that never ends: one byte after the other, until the server closes
         slow.sendall(b"GET / HTTP/1.1\r\nHost: ")
 
         def is_refused() -> bool:
@@ -223,13 +241,18 @@ def test_oversized_requests_are_refused(server: Server, request_head: bytes, sta
 
 def test_an_address_has_two_uploads_at_once(server: Server) -> None:
     head = b"POST /settings/restore HTTP/1.1\r\nHost: localhost\r\nContent-Length: 50000000\r\n\r\n"
+    # two uploads of one address begin, and neither ends
     lines = [connect(server, FLOODER) for _ in range(3)]
     for count, line in enumerate(lines[:2], start=1):
         line.sendall(head + b"x" * 200_000)
         until("an upload", lambda count=count: len(server.listener.uploads) == count)
+
+    # the third one is refused, perhaps while it is being sent
     with contextlib.suppress(OSError):
         lines[2].sendall(head + b"x" * 200_000)
     assert is_closed(lines[2])
+
+    # another address may still upload
     lines.append(connect(server, SEATED))
     lines[3].sendall(head + b"x" * 200_000)
     until("an upload of another address", lambda: len(server.listener.uploads) == 3)
@@ -241,11 +264,14 @@ def test_an_address_has_two_uploads_at_once(server: Server) -> None:
 def test_connections_of_an_address_are_limited(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # the flooder has both connections that an address gets here: a third one is closed at once
     monkeypatch.setattr(server.listener, "max_per_address", 2)
     lines = [connect(server, FLOODER) for _ in range(2)]
     until("two connections", lambda: server.listener.count_of(LOOPBACK[FLOODER]) == 2)
     with connect(server, FLOODER) as third:
         assert is_closed(third)
+
+    # another address is still served
     with connect(server, SEATED) as seat:
         seat.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert seat.recv(12) == b"HTTP/1.1 200"

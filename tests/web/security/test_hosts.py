@@ -14,8 +14,8 @@ from web_fixtures import HOST_KEY, open_web_rig
 
 from web.server.server import Server, open_server
 
-# Loopback addresses that do not count as the machine's own screen. Each serves one request, so that
-# no limit per address is reached.
+# Loopback addresses that do not count as the machine's own screen. Each is used for one request, so
+# that no limit per address is reached.
 ELSEWHERE = (f"127.{part // 250 + 1}.{part % 250}.66" for part in itertools.count())
 
 
@@ -157,7 +157,11 @@ def test_forwarded_headers_cannot_change_the_host(server: Server, line: bytes) -
     ],
 )
 def test_proxy_headers_never_reveal_the_key(server: Server, line: bytes) -> None:
-    """Only the machine's own screen sees it. `Client-IP` is of no proxy: it is ignored."""
+    """Only the machine's own screen sees the owner key, and only if no proxy has sent its request.
+
+    `Client-IP` is no header of a proxy, so it is ignored.
+    """
+    # a stranger pretends to be the machine itself
     request = b"GET /owner HTTP/1.1\r\nHost: localhost\r\n" + line + b"\r\n"
     assert HOST_KEY.encode() not in answer(server, request)
     # a request through a proxy on this machine does not come from its own screen either

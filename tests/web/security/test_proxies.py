@@ -23,8 +23,9 @@ from companion.core.errors import ConfigError
 from companion.service.app import Companion
 from web.security.proxies import UNKNOWN_ADDRESS, Proxies, ProxyMiddleware, RequestClient
 
-# An address outside the network of proxies, and one in it.
+# An address that is no proxy.
 ELSEWHERE = "192.0.2.9"
+# An address in the network of proxies.
 PROXY = "10.0.0.2"
 # Headers of a request from the machine's own screen.
 OWN_SCREEN = {"Host": "127.0.0.1"}
@@ -54,7 +55,10 @@ OWN_SCREEN = {"Host": "127.0.0.1"}
 def test_only_proxies_forwarded_headers_count(
     address: str, headers: dict[str, str], expected: tuple[str, ...]
 ) -> None:
-    """Pass `X-Forwarded-…` headers to a `Proxies` of one network. Expect the client's fields."""
+    """Headers are those that begin with `X-Forwarded-`, and the network of proxies is 10.0.0.x.
+
+    What is expected are the fields of a `RequestClient`. Fields that are left out are empty.
+    """
     sent = {f"HTTP_X_FORWARDED_{name}": value for name, value in headers.items()}
     client = RequestClient(*expected, *[""] * (3 - len(expected)))
     assert Proxies(["10.0.0.1/24"]).find_client(address, sent) == client
@@ -76,7 +80,10 @@ def test_an_invalid_path_setting_is_refused(path: str) -> None:
     ],
 )
 def test_the_proxys_path_is_removed(path: str, header: str, expected: str) -> None:
-    """The path is `/table` by the settings, or what an ingress of Home Assistant sends."""
+    """The path of the pages is `/table` by the settings, or another one by the proxy's header.
+
+    The answer is the prefix that all links get, and the path that is left for the routes.
+    """
     app = Flask(__name__)
     app.before_request(lambda: f"{request.script_root} {request.path}")
     browser = Client(ProxyMiddleware(app, Proxies(["10.0.0.2"]), "http", "/table"))
@@ -127,9 +134,12 @@ def ask(port: int, path: str, **headers: str) -> tuple[int, str]:
 @needs_nginx
 def test_everything_works_behind_a_named_proxy(tmp_path: Path) -> None:
     with table_behind_nginx(tmp_path, is_named=True) as (companion, port):
+        # nobody who comes through a proxy sees the key, not even with forged headers
         forged = {"X-Forwarded-For": "127.0.0.1", "X-Forwarded-Host": "localhost"}
         for target, headers in ((port, {}), (port, forged), (companion.server.port, OWN_SCREEN)):
             assert companion.host_key not in ask(target, "/owner", **headers)[1]
+
+        # nginx says that the browser uses HTTPS, so the cookie of a seat is only for HTTPS
         line = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
         own = {
             "Host": "table.example.org",
@@ -140,6 +150,8 @@ def test_everything_works_behind_a_named_proxy(tmp_path: Path) -> None:
         answer = line.getresponse()
         answer.read()
         assert "Secure" in (answer.headers["Set-Cookie"] or "")
+
+        # a stream works
         line.request("GET", "/live/watch", headers={"Host": "table.example.org"})
         stream = line.getresponse()
         # nginx must pass a stream on at once instead of waiting for its end

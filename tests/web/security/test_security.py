@@ -76,11 +76,14 @@ def state_of(rig: WebRig) -> tuple[object, ...]:
 
 
 def test_other_sites_cannot_change_anything(rig: WebRig) -> None:
+    # a browser that may do everything here, and all addresses at which it can change something
     player_and_owner = rig.sit("south")
     player_and_owner.post("/host", data={"key": HOST_KEY})
     changing = [(method, path) for method, path in requests_of(rig) if method != "GET"]
     assert len(changing) > 40, "most routes were not found"
     before = state_of(rig)
+
+    # pages of other sites let this browser send requests: every one is refused
     for headers in (
         {"Origin": "http://evil.example"},
         {"Origin": "http://localhost:81"},
@@ -95,6 +98,8 @@ def test_other_sites_cannot_change_anything(rig: WebRig) -> None:
                 assert answer.status_code == 403, path
                 assert error_of(answer)["kind"] == "foreign_origin", path
     assert state_of(rig) == before
+
+    # the table's own pages may
     for same_site in ({"Sec-Fetch-Site": "none"}, {"Origin": "http://localhost"}):
         answer = player_and_owner.post("/api/seat/south/mine", json={}, headers=same_site)
         assert answer.status_code == 200, same_site
@@ -119,6 +124,7 @@ def test_cookies_are_for_this_site_alone(rig: WebRig) -> None:
     for base_url, is_secure in (("http://localhost", False), ("https://localhost", True)):
         browser = rig.browser()
         cookies = []
+        # collect cookies of every kind: seats, names, owner, language, shared phone
         for path, form in (
             ("/join/south", {"name": "Mara"}),
             ("/host", {"key": HOST_KEY}),
@@ -175,6 +181,7 @@ def test_a_foreign_host_name_gets_only_the_address(rig: WebRig) -> None:
 
 def test_a_new_owner_key_ends_other_sessions(tmp_path: Path) -> None:
     with open_guarded_table(tmp_path) as rig:
+        # the owner replaces the key on one browser, while another has the owner's page open
         host = host_of(rig)
         other_host = host_of(rig)
         with other_host.get("/live/host", buffered=False) as stream:
@@ -182,13 +189,17 @@ def test_a_new_owner_key_ends_other_sessions(tmp_path: Path) -> None:
             next(chunks)
             new_key = host.post("/api/host/new-key", json={}).json["host_key"]
             rest = "".join(str(chunk) for chunk in chunks)
-        assert new_key not in rest, "an open page of the old key got the new one"
+        assert new_key not in rest, "a page that was opened with the old key must not get the new"
+
+        # only the first browser stays the owner's, the other has to enter the new key
         assert re.fullmatch(r"[a-z2-7]{5}-[a-z2-7]{5}", new_key)
         assert host.get("/host").status_code == 200
         for path in ("/host", "/live/host"):
             assert other_host.get(path).status_code == 403
         for key, status in ((HOST_KEY, 403), (new_key, 303)):
             assert other_host.post("/host", data={"key": key}).status_code == status
+
+    # a restart of the table finds the new key
     with Journal(tmp_path / "journal.sqlite") as journal:
         assert format_host_key(journal.key("host")) == new_key
 
@@ -210,7 +221,10 @@ def test_a_command_shows_and_changes_the_key(
 
 
 def test_another_service_never_gets_the_key(tmp_path: Path) -> None:
-    """Run the command while another program answers on the port of the table."""
+    """Run the command while another program answers on the port of the table.
+
+    The command must not send the key to whoever answers, before it knows that this is the table.
+    """
     received_keys: list[str | None] = []
 
     class OtherService(BaseHTTPRequestHandler):
@@ -244,6 +258,7 @@ def test_another_service_never_gets_the_key(tmp_path: Path) -> None:
 def test_strangers_do_not_get_the_wifi_code(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # note with which Wi-Fi the table card is printed
     wifi = Wifi("Table", "wifi-secret")
     printed: list[object] = []
 
@@ -254,11 +269,15 @@ def test_strangers_do_not_get_the_wifi_code(
     monkeypatch.setattr("companion.printing.kit_printer.KitPrinter.join_card_pdf", card)
     with open_web_rig(tmp_path, equipment=TableEquipment(lambda: wifi)) as home:
         guest = stranger(home)
+
+        # the machine's own screen and the owner get a card with the Wi-Fi, a guest one without
         for browser, printed_wifi in ((home.browser(), wifi), (guest, None), (host_of(home), wifi)):
             browser.get("/kit/join.pdf")
             assert printed.pop() == printed_wifi
             is_warned = "It has the Wi-Fi code only when" in page_text(browser, "/kit")
             assert is_warned is (printed_wifi is None)
+
+        # so does the table screen
         assert "Scan first to join it" not in page_text(guest, "/")
         assert "Scan first to join it" in page_text(home.browser(), "/")
 
@@ -268,6 +287,7 @@ def test_logs_headers_and_errors_have_no_secrets(
 ) -> None:
     caplog.set_level(logging.DEBUG)
     with open_guarded_table(tmp_path, join="code") as rig:
+        # a phone sits down by the code, and the owner replaces the key
         code = code_of(rig)
         phone = stranger(rig)
         host = host_of(rig)
@@ -275,6 +295,8 @@ def test_logs_headers_and_errors_have_no_secrets(
         new_key = host.post("/api/host/new-key", json={}).json["host_key"]
         nonce = rig.table.nonce_of(Seat.SOUTH)
         assert nonce
+
+        # neither the log nor an answer to a wrong request repeats any secret
         answers = [
             *(phone.get(path) for path in ("/nowhere", "/seat/north", "/s")),
             phone.post("/api/seat/north/take", json={"code": "zzz", "x": 1}),

@@ -54,7 +54,8 @@ def https_connection(server: Server, source: str = ELSEWHERE) -> http.client.HTT
 def answer_without_tls(server: Server, request: bytes, source: str = ELSEWHERE) -> bytes:
     """Send a request without TLS. Return what the server answers.
 
-    An answer that closes the connection is read to its end, of another only the first piece.
+    An answer that closes the connection is read to its end. Of any other answer, only the first
+    piece is read.
     """
     with socket.create_connection(
         ("127.0.0.1", server.port), timeout=60, source_address=(source, 0)
@@ -69,6 +70,7 @@ def answer_without_tls(server: Server, request: bytes, source: str = ELSEWHERE) 
 
 
 def test_pages_seats_and_streams_work_over_tls(rig: WebRig, server: Server) -> None:
+    # a phone takes a seat
     line = https_connection(server)
     headers = {
         "Content-Type": "application/x-www-form-urlencoded",
@@ -79,6 +81,8 @@ def test_pages_seats_and_streams_work_over_tls(rig: WebRig, server: Server) -> N
     answer.read()
     cookie = answer.getheader("Set-Cookie", "")
     assert (answer.status, "; Secure" in cookie) == (303, True)
+
+    # its stream shows a game that begins
     line.request("GET", "/live/seat/south", headers={"Cookie": cookie.partition(";")[0]})
     stream = line.getresponse()
     assert stream.readline() == b"retry: 1000\n"
@@ -90,7 +94,7 @@ def test_pages_seats_and_streams_work_over_tls(rig: WebRig, server: Server) -> N
 
 
 def test_tls_keeps_the_address_of_the_client(server: Server) -> None:
-    """If it were lost, everybody would count as the machine's own screen and see the owner key."""
+    """If the address were lost, everybody would count as the own screen and see the owner key."""
     for source, is_own in ((ELSEWHERE, False), ("127.0.0.1", True)):
         line = https_connection(server, source)
         line.request("GET", "/owner")
@@ -128,7 +132,8 @@ def test_the_doctor_reports_a_missing_certificate(tmp_path: Path) -> None:
 
 
 def test_broken_handshakes_disturb_nobody(server: Server) -> None:
-    """Break off three handshakes, refuse the certificate once, then load a long file."""
+    """Clients that fail must neither stop the server nor leave connections behind."""
+    # three clients hang up: in a request without TLS, after rubbish, and at once
     for beginning in (b"GET / HTTP/1.1\r\nHo", b"x" * 70_000, b""):
         with socket.create_connection(
             ("127.0.0.1", server.port), 10, source_address=(ELSEWHERE, 0)
@@ -137,9 +142,13 @@ def test_broken_handshakes_disturb_nobody(server: Server) -> None:
             line.shutdown(socket.SHUT_WR)
             with contextlib.suppress(ConnectionResetError):
                 assert line.recv(16) == b""
+
+    # a client does not trust the certificate
     strict = http.client.HTTPSConnection("localhost", server.port, timeout=60)
     with pytest.raises(ssl.SSLCertVerificationError):
         strict.request("GET", "/")
+
+    # a browser loads a file that is longer than what is copied at once
     browser = https_connection(server)
     browser.request("GET", "/kit/binmat.pdf")
     answer = browser.getresponse()
@@ -166,7 +175,7 @@ HOSTS = ("192.0.2.7", "table.local", "::1")
 
 
 def test_an_own_certificate_names_the_tables_addresses(tmp_path: Path) -> None:
-    """It is valid for at most 825 days, the most that Apple's phones accept."""
+    """The certificate is valid for at most 825 days, the maximum that Apple's phones accept."""
     own_certificate(tmp_path, HOSTS)
     command = ["openssl", "x509", "-noout", "-enddate", "-ext", "subjectAltName,extendedKeyUsage"]
     file = tmp_path / "own-certificate.pem"
@@ -189,11 +198,12 @@ def test_an_own_certificate_is_renewed_in_time(tmp_path: Path) -> None:
         assert isinstance(own_certificate(tmp_path, HOSTS), ssl.SSLContext)
         return file.read_bytes()
 
+    # the first call makes a certificate, which stays until it is old
     first = certificate_at_age(0)
     assert certificate_at_age(1000) == first
     second = certificate_at_age(tls.RENEW_AFTER_S + 1)
     assert second != first
-    assert certificate_at_age(-5000) != second, "a certificate from the future is kept"
+    assert certificate_at_age(-5000) != second, "a certificate from the future must be renewed"
 
 
 def test_a_missing_openssl_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
