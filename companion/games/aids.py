@@ -80,7 +80,5 @@ class Extras:
     def shared_points(self) -> tuple[AidPoint, ...]:
         """The rules in brief that are on the aids of all seats."""
         aids = list(self.aids.values())
-        if not aids:
-            return ()
-        first = aids[0]
-        return tuple(point for point in first.points if all(point in aid.points for aid in aids))
+        first_points = aids[0].points if aids else ()
+        return tuple(point for point in first_points if all(point in aid.points for aid in aids))

@@ -55,6 +55,7 @@ class ActionParts(NamedTuple):
 
 
 def _all_action_parts() -> dict[str, ActionParts]:
+    """Return the parts of every action by its notation. Plays and combats need one of the lanes."""
     parts = {PASS: ActionParts("-")}
     for lane, character in enumerate(_LANE_CHARACTERS):
         kinds_without_card = [DRAW]

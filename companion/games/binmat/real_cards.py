@@ -231,7 +231,7 @@ def check(state: RealCardsState, action: str) -> None:
 
 
 def _refusal_text(state: RealCardsState, action: str) -> str:
-    # Each sentence says what can be done instead in this phase.
+    """Return a sentence on why an action is not legal, with what can be done in this phase."""
     if state.phase == "over":
         return say("The game is over")
     if is_open_cards(action):
@@ -413,6 +413,7 @@ def _draw_cards_sign(state: RealCardsState) -> str:
 
 
 def _keys(state: RealCardsState) -> tuple[ChoiceKey, ...]:
+    """Return the keys of a page in this phase. After the end of the game nobody may use them."""
     win_key = ChoiceKey("won", say("{side!c} wins the game", side=ROLES[ATTACKER]), is_final=True)
     match state.phase:
         case "drawing":

@@ -167,6 +167,7 @@ def _check_placement(state: State, seat: int, action: Placement) -> None:
 
 
 def _check_card(state: State, seat: int, action: Card) -> None:
+    """Check that a face-off waits for a card, and that the seat still has this one."""
     if state.pending_plan is None:
         _refuse(
             Reason.NO_FACE_OFF,

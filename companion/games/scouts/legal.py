@@ -106,11 +106,9 @@ def _check_placing(position: Position, square: int) -> None:
     """Check the square of a placing: an empty one on the side's home rank (rulebook, "Setup")."""
     bit = 1 << square
     name = SQUARE_NAMES[square]
-    obstacle: str | None = name
     if not position.to_place:
         reason = Reason.SET_UP_DONE
         why = say("All scouts are on the board.")
-        obstacle = None
     elif not HOME_RANKS[position.seat] & bit:
         reason = Reason.OFF_HOME_RANK
         why = say(
@@ -124,7 +122,8 @@ def _check_placing(position: Position, square: int) -> None:
     else:
         return
     text = joined(" ", (say("{square} is not a placement.", square=name), why))
-    raise Illegal(reason, text, "setting-up", obstacle)
+    # Once all scouts are on the board, the square is not what is wrong.
+    raise Illegal(reason, text, "setting-up", name if position.to_place else None)
 
 
 def home_rank(seat: int) -> int:

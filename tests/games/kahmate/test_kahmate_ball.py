@@ -67,8 +67,9 @@ TWO_TACKLERS = make_state("B@d5 T@e6", "S@d6", "d6")
 def test_two_losing_tacklers_are_both_turned_over() -> None:
     # Both tacklers add their strength to blue's card, and still have less than pink.
     step = carry_out(TWO_TACKLERS, "d5&e6xd6", "1/6")
-    assert step.stages[0].tallies[0].parts == (("big", "2"), ("tough", "1"), ("card", "1"))
-    assert [tally.total for tally in step.stages[0].tallies] == ["4", "7"]
+    attack, defence = step.stages[0].tallies
+    assert attack.parts == (("big", "2"), ("tough", "1"), ("card", "1"))
+    assert (attack.total, defence.total) == ("4", "7")
     assert down(step.state) == {"d5": 1, "e6": 1}
     assert ball(step.state) == ("d6", NORTH)
     assert event_texts(step)[1] == "Pink smart keeps the ball on d6."

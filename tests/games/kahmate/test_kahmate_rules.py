@@ -34,10 +34,11 @@ def test_worked_example_of_a_tackle() -> None:
     step = carry_out(make_state("B@e5", "S@e6", "e6"), "e5xe6", "3/1")
     # Big adds 2 to blue's card, smart adds 1 to pink's. A lead of 3 wins the ball.
     assert ball(step.state) == ("e5", SOUTH)
-    assert [tally.total for tally in step.stages[0].tallies] == ["5", "2"]
-    assert step.stages[0].tallies[0].parts == (("big", "2"), ("card", "3"))
-    assert step.stages[0].tallies[1].parts == (("smart", "1"), ("card", "1"))
-    assert [tally.is_greater for tally in step.stages[0].tallies] == [True, False]
+    attack, defence = step.stages[0].tallies
+    assert (attack.total, defence.total) == ("5", "2")
+    assert attack.parts == (("big", "2"), ("card", "3"))
+    assert defence.parts == (("smart", "1"), ("card", "1"))
+    assert (attack.is_greater, defence.is_greater) == (True, False)
     # The sentences and the stages tell the players what has happened, and what they have to do.
     assert event_texts(step) == [
         "5 against 2: blue big wins the face-off.",
