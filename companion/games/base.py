@@ -10,7 +10,7 @@ How the table plays a game:
 2. Orders. `to_act` names the seats that owe an action. One seat alone has the turn and acts openly.
    If both owe one, each action is sealed, that is stored but shown to nobody, until both are in. An
    action arrives in notation, from keys (`pad`), taps (`plays`), or what the camera sees. `parse`
-   reads it and `check` refuses it.
+   reads it, and `check` refuses it if it is not legal.
 3. Reveal. `apply` carries out the actions of all these seats. It returns a `Step`: the next state,
    everything that happened, and the stages of the turn.
 4. Stages. The table shows one stage after the other. Players move the pieces, and the camera

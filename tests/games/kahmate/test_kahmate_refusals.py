@@ -345,6 +345,8 @@ def test_a_double_tackle_needs_both_runs() -> None:
 @pytest.mark.parametrize(
     ("state", "changed", "message", "square"),
     [
+        # A piece of blue has run too far, then one of pink has moved in blue's turn, then a ball
+        # that nobody has, and finally a piece has tackled from too far away.
         (
             set_up_state(),
             {"d2": None, "d5": "blue big"},
@@ -369,7 +371,9 @@ def test_a_double_tackle_needs_both_runs() -> None:
             "Too far: Regular runs 3.",
             "d6",
         ),
+        # The ball and a piece have moved at once, which is no single action.
         (WITH_BALL, {"d5": "blue big", "d4": "ball", "c6": None, "c7": "blue regular"}, None, None),
+        # The ball has been passed ahead, then kicked although a team-mate is ahead.
         (
             WITH_BALL,
             {"d5": "blue big", "c6": "ball"},
@@ -382,12 +386,16 @@ def test_a_double_tackle_needs_both_runs() -> None:
             "Blue regular on c6 is ahead of the kicker: nobody of blue may be.",
             "c6",
         ),
+        # The carrier has run too far with the ball on top.
         (NOBODY_AHEAD, {"d5": None, "d8": "ball"}, "Too far: Big runs 2.", "d8"),
-        # no refusal: the table itself asks for pieces that were turned over wrongly
+        # No refusal of a wrong side of a piece: the table itself asks people to turn it over.
         (OTHER_HAS_BALL, {"e8": "pink tough turned over"}, None, None),
         (OTHER_HAS_BALL, {"f4": "blue tough"}, None, None),
+        # A legal run to a loose ball, and a legal run round pink's carrier.
         (make_state("F@d4", "", "d6"), {"d4": None, "d6": "blue fast"}, None, None),
         (make_state("F@e5", "S@e6", "e6"), {"e5": None, "f6": "blue fast"}, None, None),
+        # Three pieces in somebody's hands, a piece moved in a face-off, and a board before the
+        # placing.
         (set_up_state(), {"d2": None, "e2": None, "f2": None}, None, None),
         (FACE_OFF, {"d3": None}, None, None),
         (NOT_PLACED, {}, None, None),

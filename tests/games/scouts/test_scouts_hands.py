@@ -84,29 +84,37 @@ TWO_SCOUTS = make_state("c4 f4", "h9")
 # Each case: the state, the faces that hands have changed (None: the square is empty), and the
 # sentence that explains what is wrong. It is empty where the table cannot know what was meant.
 HAND_CHANGES: list[tuple[State, dict[str, str | None], str]] = [
-    # not one play of white: no change, a scout in a hand, two moves, a scout from nowhere, a scout
-    # of the other side, half a boulder
+    # Nothing has changed.
     (TWO_SCOUTS, {}, ""),
+    # A scout is in somebody's hand.
     (TWO_SCOUTS, {"c4": None}, ""),
+    # Two scouts have moved.
     (TWO_SCOUTS, hand_moves("c4", "c5") | hand_moves("f4", "f5"), ""),
+    # A scout has come from nowhere.
     (TWO_SCOUTS, {"h5": "black scout"}, ""),
+    # A white scout is gone, and a black one has come.
     (TWO_SCOUTS, {"c4": None, "d8": "black scout"}, ""),
+    # Only half of a boulder is seen.
     (TWO_SCOUTS, {"d5": "white boulder", "d6": "white boulder"}, ""),
-    # one scout lies beneath another: a white scout from nowhere, and the lower scout showing
+    # A white scout has come from nowhere, while another one lies on a black scout.
     (make_state("c4 h1", "h9", black_low="c4"), {"f4": "white scout"}, ""),
+    # The upper scout of a stack is gone, and the lower one shows.
     (
         make_state("c4 h1", "h9", white_low="c4", lower_intel="c4"),
         {"c4": "white scout with intel"},
         "",
     ),
-    # a scout turned over, a rock of the other side, a rock that has been laid before
+    # A scout has been turned over during the set-up.
     (state_after(start(), "@c1", "@c10"), {"c1": "white scout with intel"}, ""),
+    # White has laid the rock of black.
     (TWO_SCOUTS, {"d5": "black rock", "d6": "black rock"}, ""),
+    # A rock that was laid before has been moved.
     (
         make_state("c4", rocks={"white rock": "e7 f7"}),
         {"e7": None, "g7": "white rock"},
         "",
     ),
+    # A scout has jumped diagonally, which the table can explain.
     (
         make_state("c3 h2", "c2 d1", intel="c3"),
         {"c3": None, "e1": "white scout with intel"},
