@@ -15,9 +15,15 @@ from hypothesis import strategies as st
 from league_tools import assert_sound, make_tournament, open_places, play_round, south_surplus
 
 from companion.core.errors import Illegal
-from companion.league import tournament_rules
 from companion.league.standings import standings
 from companion.league.tournament import WIN_HALF_POINTS, BoardVerdict, PairingSystem
+from companion.league.tournament_rules import (
+    enter,
+    pair_round,
+    set_verdict,
+    unpair_round,
+    withdraw,
+)
 
 
 @settings(max_examples=25, deadline=None)
@@ -32,11 +38,11 @@ def test_swiss_pairings_stay_sound_and_balanced(
     next_person = people + 1
     for _ in range(rounds):
         for _ in range(data.draw(st.integers(0, 2))):
-            tournament = tournament_rules.enter(tournament, next_person, rng.uniform(1000, 2000))
+            tournament = enter(tournament, next_person, rng.uniform(1000, 2000))
             next_person += 1
         present = [e.number for e in tournament.entrants if not e.last_round]
         if len(present) > 10 and data.draw(st.booleans()):
-            tournament = tournament_rules.withdraw(tournament, rng.choice(present))
+            tournament = withdraw(tournament, rng.choice(present))
         tournament = play_round(tournament, rng, absent=0.1)
         assert_sound(tournament)
         assert max(abs(south_surplus(tournament, e.number)) for e in tournament.entrants) <= 2
@@ -50,7 +56,7 @@ def test_an_impossible_swiss_round_is_reported() -> None:
     for _ in range(3):
         tournament = play_round(tournament, rng)
     with pytest.raises(Illegal, match="end the tournament after this round"):
-        tournament_rules.pair_round(tournament, 0.0)
+        pair_round(tournament, now_s=0.0)
 
 
 @pytest.mark.parametrize("people", range(2, 14))
@@ -70,12 +76,12 @@ def test_in_a_round_robin_everybody_meets_everybody_once(people: int) -> None:
     # two half points for each of the n(n - 1) / 2 games
     assert sum(standing.half_points for standing in standings(tournament)) == people * (people - 1)
     with pytest.raises(Illegal, match="Everybody has met everybody"):
-        tournament_rules.pair_round(tournament, 0.0)
+        pair_round(tournament, now_s=0.0)
 
 
 def test_who_leaves_a_round_robin_loses_by_default() -> None:
     tournament = play_round(make_tournament(PairingSystem.ROUND_ROBIN, 4), Random(1))
-    tournament = tournament_rules.withdraw(tournament, 2)
+    tournament = withdraw(tournament, 2)
     for _ in range(2):
         tournament = play_round(tournament, Random(2))
         match_of_absentee = next(
@@ -86,7 +92,7 @@ def test_who_leaves_a_round_robin_loses_by_default() -> None:
         # no more than the win of the first round
         assert tournament.half_points(2) <= WIN_HALF_POINTS
     with pytest.raises(Illegal, match="nobody can enter any more"):
-        tournament_rules.enter(tournament, 99, 1500.0)
+        enter(tournament, 99, rating=1500.0)
 
 
 @pytest.mark.parametrize("people", [2, 3, 5, 8, 13, 16, 33])
@@ -103,29 +109,27 @@ def test_a_knockout_has_one_winner_after_fewest_rounds(people: int) -> None:
     assert first.place == 1
     assert first.half_points - second.half_points == WIN_HALF_POINTS
     with pytest.raises(Illegal, match="Only one is left"):
-        tournament_rules.pair_round(tournament, 0.0)
+        pair_round(tournament, now_s=0.0)
 
 
 def test_a_drawn_knockout_match_awaits_the_director() -> None:
     # one of two matches is drawn, so nobody goes on from there
-    tournament = tournament_rules.pair_round(make_tournament(PairingSystem.KNOCKOUT, 4), 0.0)
+    tournament = pair_round(make_tournament(PairingSystem.KNOCKOUT, 4), now_s=0.0)
     first, second = open_places(tournament)
-    tournament = tournament_rules.set_verdict(
-        tournament_rules.set_verdict(tournament, first, BoardVerdict.DRAW),
+    tournament = set_verdict(
+        set_verdict(tournament, first, BoardVerdict.DRAW),
         second,
         BoardVerdict.SOUTH,
     )
     with pytest.raises(Illegal, match="the director has to say who goes on"):
-        tournament_rules.pair_round(tournament, 0.0)
+        pair_round(tournament, now_s=0.0)
 
     # once the director has decided and the next round is paired, the decision stands
-    tournament = tournament_rules.pair_round(
-        tournament_rules.set_verdict(tournament, first, BoardVerdict.NORTH), 0.0
-    )
+    tournament = pair_round(set_verdict(tournament, first, BoardVerdict.NORTH), now_s=0.0)
     with pytest.raises(Illegal, match="take that pairing back first"):
-        tournament_rules.set_verdict(tournament, first, BoardVerdict.SOUTH)
+        set_verdict(tournament, first, BoardVerdict.SOUTH)
 
     # without that pairing it can be changed
-    unpaired = tournament_rules.unpair_round(tournament)
-    changed = tournament_rules.set_verdict(unpaired, first, BoardVerdict.SOUTH)
+    unpaired = unpair_round(tournament)
+    changed = set_verdict(unpaired, first, BoardVerdict.SOUTH)
     assert changed.rounds[0].matches[0].boards[0].verdict is BoardVerdict.SOUTH

@@ -18,7 +18,6 @@ from league_tools import GAME, make_tournament, open_places
 from companion.core.clock import FakeClock
 from companion.core.errors import Illegal, SystemTrouble
 from companion.core.kit import Seat
-from companion.league import tournament_rules
 from companion.league.results import GameResult, ReportedPlayer, StoredResult
 from companion.league.tournament import (
     WIN_HALF_POINTS,
@@ -27,14 +26,27 @@ from companion.league.tournament import (
     PairingSystem,
     Tournament,
 )
+from companion.league.tournament_rules import (
+    assign_tables,
+    board_at,
+    end,
+    enter,
+    enter_result,
+    move_board,
+    new_tournament,
+    open_places_by_table,
+    pair_round,
+    reopen_board,
+    set_verdict,
+    unpair_round,
+    withdraw,
+)
 
 
 @pytest.fixture
 def tournament_of_four() -> Tournament:
     """Four people in the first round, at tables `a` and `b`. At `a`, 1 at South plays against 3."""
-    return tournament_rules.assign_tables(
-        tournament_rules.pair_round(make_tournament(people=4), 1000.0), ["a", "b"]
-    )
+    return assign_tables(pair_round(make_tournament(people=4), now_s=1000.0), ["a", "b"])
 
 
 def stored_result(
@@ -53,37 +65,31 @@ def stored_result(
 
 
 def test_a_paired_table_reports_its_board_once(tournament_of_four: Tournament) -> None:
-    board = tournament_rules.board_at(tournament_of_four, BoardPlace(0, 0, 0))
-    after = tournament_rules.enter_result(
-        tournament_of_four, stored_result(south=board.south, north=board.north)
-    )
-    assert tournament_rules.board_at(after, BoardPlace(0, 0, 0)).verdict is BoardVerdict.SOUTH
+    board = board_at(tournament_of_four, BoardPlace(0, 0, 0))
+    after = enter_result(tournament_of_four, stored_result(south=board.south, north=board.north))
+    assert board_at(after, BoardPlace(0, 0, 0)).verdict is BoardVerdict.SOUTH
     with pytest.raises(Illegal, match="No open board"):
-        tournament_rules.enter_result(after, stored_result(key="second", winner=Seat.NORTH))
-    reopened = tournament_rules.reopen_board(after, "game", "a")
-    assert tournament_rules.board_at(reopened, BoardPlace(0, 0, 0)).verdict is None
+        enter_result(after, stored_result(key="second", winner=Seat.NORTH))
+    reopened = reopen_board(after, "game", "a")
+    assert board_at(reopened, BoardPlace(0, 0, 0)).verdict is None
 
     # a game of another table reopens nothing, and neither does a board that no game has decided
-    assert tournament_rules.reopen_board(after, "game", "b") == after
-    assert tournament_rules.reopen_board(after, "", "a") == after
+    assert reopen_board(after, "game", "b") == after
+    assert reopen_board(after, "", "a") == after
 
 
 def test_players_without_cards_are_taken_as_paired(tournament_of_four: Tournament) -> None:
     """None is a player without a card."""
-    board = tournament_rules.board_at(tournament_of_four, BoardPlace(0, 0, 0))
+    board = board_at(tournament_of_four, BoardPlace(0, 0, 0))
     for south, north in ((None, None), (board.south, None), (None, board.north)):
-        after = tournament_rules.enter_result(
-            tournament_of_four, stored_result(south=south, north=north)
-        )
-        board_after = tournament_rules.board_at(after, BoardPlace(0, 0, 0))
+        after = enter_result(tournament_of_four, stored_result(south=south, north=north))
+        board_after = board_at(after, BoardPlace(0, 0, 0))
         assert (board_after.south, board_after.north) == (board.south, board.north)
 
     # the two have swapped sides, which one card is enough to tell
     for south, north in ((board.north, board.south), (board.north, None), (None, board.south)):
-        after = tournament_rules.enter_result(
-            tournament_of_four, stored_result(south=south, north=north)
-        )
-        assert tournament_rules.board_at(after, BoardPlace(0, 0, 0)).south == board.north
+        after = enter_result(tournament_of_four, stored_result(south=south, north=north))
+        assert board_at(after, BoardPlace(0, 0, 0)).south == board.north
         winner = after.entrant_of(board.north)
         assert winner is not None
         assert after.half_points(winner.number) == WIN_HALF_POINTS
@@ -105,57 +111,53 @@ def test_a_report_that_does_not_fit_is_refused(
     tournament_of_four: Tournament, changes: dict[str, Any], reason: str
 ) -> None:
     with pytest.raises(Illegal, match=reason):
-        tournament_rules.enter_result(tournament_of_four, stored_result(**changes))
+        enter_result(tournament_of_four, stored_result(**changes))
 
 
 def test_a_draw_does_not_decide_a_knockout() -> None:
-    tournament = tournament_rules.assign_tables(
-        tournament_rules.pair_round(make_tournament(PairingSystem.KNOCKOUT, 2), 0.0), ["a"]
+    tournament = assign_tables(
+        pair_round(make_tournament(PairingSystem.KNOCKOUT, 2), now_s=0.0), ["a"]
     )
     with pytest.raises(Illegal, match="play once more"):
-        tournament_rules.enter_result(tournament, stored_result(winner=None))
+        enter_result(tournament, stored_result(winner=None))
 
 
 def test_boards_without_table_wait_for_one() -> None:
-    tournament = tournament_rules.pair_round(make_tournament(people=8), 0.0)
-    tournament = tournament_rules.assign_tables(tournament, ["a"])
-    assert list(tournament_rules.open_places_by_table(tournament)) == ["a"]
+    tournament = pair_round(make_tournament(people=8), now_s=0.0)
+    tournament = assign_tables(tournament, ["a"])
+    assert list(open_places_by_table(tournament)) == ["a"]
 
     # the director may move a board to a table that has no open board
     first, second, *_ = open_places(tournament)
     with pytest.raises(Illegal, match="another board"):
-        tournament_rules.move_board(tournament, second, "a")
-    moved = tournament_rules.move_board(tournament, second, "z")
-    assert tournament_rules.open_places_by_table(moved)["z"] == second
+        move_board(tournament, second, "a")
+    moved = move_board(tournament, second, "z")
+    assert open_places_by_table(moved)["z"] == second
 
     # when the first board is decided, its table is free for a board that waits
-    done = tournament_rules.assign_tables(
-        tournament_rules.set_verdict(moved, first, BoardVerdict.DRAW), ["a"]
-    )
-    assert tournament_rules.open_places_by_table(done)["a"] not in (first, second)
+    done = assign_tables(set_verdict(moved, first, BoardVerdict.DRAW), ["a"])
+    assert open_places_by_table(done)["a"] not in (first, second)
 
 
 def test_impossible_decisions_are_refused(tournament_of_four: Tournament) -> None:
     cases = (
         (
-            lambda: tournament_rules.enter(make_tournament(people=2), 1, 0.0),
+            lambda: enter(make_tournament(people=2), 1, rating=0.0),
             "has entered already",
         ),
-        (lambda: tournament_rules.withdraw(tournament_of_four, 99), "no entrant 99"),
+        (lambda: withdraw(tournament_of_four, 99), "no entrant 99"),
         (
-            lambda: tournament_rules.pair_round(make_tournament(people=1), 0.0),
+            lambda: pair_round(make_tournament(people=1), now_s=0.0),
             "At least two entries",
         ),
-        (lambda: tournament_rules.pair_round(tournament_of_four, 0.0), "still open"),
-        (lambda: tournament_rules.end(tournament_of_four), "still open"),
+        (lambda: pair_round(tournament_of_four, now_s=0.0), "still open"),
+        (lambda: end(tournament_of_four), "still open"),
         (
-            lambda: tournament_rules.unpair_round(make_tournament()),
+            lambda: unpair_round(make_tournament()),
             "No round has been paired",
         ),
         (
-            lambda: tournament_rules.set_verdict(
-                tournament_of_four, BoardPlace(-1, 0, 0), BoardVerdict.DRAW
-            ),
+            lambda: set_verdict(tournament_of_four, BoardPlace(-1, 0, 0), BoardVerdict.DRAW),
             "no such board",
         ),
     )
@@ -166,55 +168,55 @@ def test_impossible_decisions_are_refused(tournament_of_four: Tournament) -> Non
     # after the end nobody can enter, and after a game its round stays
     ended = msgspec.structs.replace(tournament_of_four, is_over=True)
     with pytest.raises(Illegal, match="is over"):
-        tournament_rules.enter(ended, 99, 0.0)
-    played = tournament_rules.enter_result(tournament_of_four, stored_result())
+        enter(ended, 99, rating=0.0)
+    played = enter_result(tournament_of_four, stored_result())
     with pytest.raises(Illegal, match="its pairings stay"):
-        tournament_rules.unpair_round(played)
-    assert tournament_rules.unpair_round(tournament_of_four).rounds == ()
+        unpair_round(played)
+    assert unpair_round(tournament_of_four).rounds == ()
 
 
 def test_an_entrant_may_return_after_withdrawing() -> None:
     """Somebody who withdraws before the first round is removed instead."""
-    tournament = tournament_rules.pair_round(make_tournament(people=4), 0.0)
+    tournament = pair_round(make_tournament(people=4), now_s=0.0)
     for place in open_places(tournament):
-        tournament = tournament_rules.set_verdict(tournament, place, BoardVerdict.DRAW)
-    tournament = tournament_rules.enter(tournament_rules.withdraw(tournament, 2), 2, 0.0)
+        tournament = set_verdict(tournament, place, BoardVerdict.DRAW)
+    tournament = enter(withdraw(tournament, 2), 2, rating=0.0)
     assert tournament.entrant(2).last_round == 0
-    assert tournament_rules.withdraw(make_tournament(people=4), 2).entrant_of(2) is None
+    assert withdraw(make_tournament(people=4), 2).entrant_of(2) is None
 
 
 def test_a_second_withdrawal_changes_nothing() -> None:
     """Entrant 2 withdraws after the first round, and again after the second."""
     tournament = make_tournament(people=4)
     for _ in range(2):
-        tournament = tournament_rules.pair_round(tournament, 0.0)
+        tournament = pair_round(tournament, now_s=0.0)
         for place in open_places(tournament):
-            tournament = tournament_rules.set_verdict(tournament, place, BoardVerdict.DRAW)
-        tournament = tournament_rules.withdraw(tournament, 2)
+            tournament = set_verdict(tournament, place, BoardVerdict.DRAW)
+        tournament = withdraw(tournament, 2)
     assert tournament.entrant(2).last_round == 1
 
 
 def test_a_withdrawal_outlasts_its_pairing() -> None:
     """If the pairing is taken back, whoever has withdrawn since is not in the next one."""
     # withdrawn in the first round: nothing of the entrant is left
-    tournament = tournament_rules.pair_round(make_tournament(people=4), 0.0)
-    withdrawn = tournament_rules.withdraw(tournament, 2)
-    assert tournament_rules.unpair_round(withdrawn).entrant_of(2) is None
+    tournament = pair_round(make_tournament(people=4), now_s=0.0)
+    withdrawn = withdraw(tournament, 2)
+    assert unpair_round(withdrawn).entrant_of(2) is None
 
     # withdrawn in the second round: the first round was the last one
     for place in open_places(tournament):
-        tournament = tournament_rules.set_verdict(tournament, place, BoardVerdict.DRAW)
-    withdrawn = tournament_rules.withdraw(tournament_rules.pair_round(tournament, 0.0), 2)
-    renewed = tournament_rules.pair_round(tournament_rules.unpair_round(withdrawn), 0.0)
+        tournament = set_verdict(tournament, place, BoardVerdict.DRAW)
+    withdrawn = withdraw(pair_round(tournament, now_s=0.0), 2)
+    renewed = pair_round(unpair_round(withdrawn), now_s=0.0)
     assert renewed.entrant(2).last_round == 1
     assert renewed.round is not None
     assert renewed.round.match_of(2) is None
 
 
 def test_a_renewed_pairing_includes_latecomers() -> None:
-    tournament = tournament_rules.pair_round(make_tournament(people=4), 0.0)
-    tournament = tournament_rules.enter(tournament, 5, 0.0)
-    renewed = tournament_rules.pair_round(tournament_rules.unpair_round(tournament), 0.0)
+    tournament = pair_round(make_tournament(people=4), now_s=0.0)
+    tournament = enter(tournament, 5, rating=0.0)
+    renewed = pair_round(unpair_round(tournament), now_s=0.0)
     assert renewed.round is not None
     assert renewed.round.match_of(5) is not None
 
@@ -225,9 +227,7 @@ def test_a_failed_write_leaves_no_pairing(
     with open_league(tmp_path, clock, "a") as league:
         tournaments = league.tournaments
         cup = tournaments.add(
-            tournament_rules.new_tournament(
-                "Cup", PairingSystem.SWISS, GAME, {}, rounds=2, minutes=0
-            )
+            new_tournament("Cup", PairingSystem.SWISS, GAME, {}, rounds=2, minutes=0)
         )
         for name in ("Mara", "Jonas"):
             tournaments.enter(cup.id, league.cards.create(name).number)

@@ -1,7 +1,7 @@
 """Test printed pages in other languages, and the card for the table.
 
-Pages are read back as text and pictures: longer words fit, every sentence is translated,
-and codes scan.
+Pages are read back as text and pictures. Longer words fit, every sentence is translated, and codes
+can be scanned.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from companion.printing.pdf_pen import break_lines, printable, text_width
 from companion.printing.tiling import MARGIN_MM, Paper
 
 ADDRESSES = ("http://192.0.2.7:8080/", "http://table.local:8080/")
-# Before each sentence: makes it longer, with letters of Spanish and French.
+# Beginning of every sentence in the long language. It has letters of Spanish and French.
 PREFIX = "¿Ñandú à l’œuvre? « "
 
 
 class LengtheningCatalogue(dict[str, tuple[str, ...]]):
-    """A catalogue with a longer translation of every English sentence that keeps its parts."""
+    """A catalogue with a longer translation of every English sentence, which keeps its parts."""
 
     def get(self, english: str, default: Any = None) -> tuple[str, ...]:
         if len(english) < 3:
@@ -45,7 +45,7 @@ class LengtheningCatalogue(dict[str, tuple[str, ...]]):
 
 @pytest.fixture
 def long_language(monkeypatch: pytest.MonkeyPatch) -> str:
-    """The code of a language whose sentences are all longer and have accents."""
+    """The code of a language in which all sentences are longer and have accents."""
     spanish = i18n.load_catalogue("es")
     lengthening = type(spanish)(LengtheningCatalogue(), {}, spanish.plural_form)
     monkeypatch.setattr(i18n, "load_catalogue", lambda language: lengthening)
@@ -81,8 +81,9 @@ def assert_clear_sides(page: Image, margin_mm: float, dpi: int) -> None:
 @pytest.mark.parametrize("name", GAMES)
 def test_longer_words_fit_every_page_of_a_kit(name: str, long_language: str) -> None:
     pdf, _ = kit_pdf(default_kit(name), KitStyle(language=long_language), default_extras(name))
-    for page in rasterise(pdf, 30, first=1, last=9):
-        assert_clear_sides(page, MARGIN_MM - 0.9, 30)
+    dpi = 30
+    for page in rasterise(pdf, dpi, first=1, last=9):
+        assert_clear_sides(page, MARGIN_MM - 0.9, dpi)
     first_page = " ".join(text_of(pdf)[0].split())
     assert "¿Ñandú à l’œuvre? « Print at 100 % on matt paper" in first_page
 
@@ -91,19 +92,24 @@ def test_longer_words_fit_every_page_of_a_kit(name: str, long_language: str) -> 
 def test_every_printed_word_is_translated(
     name: str, long_language: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Everything that is printed is a sentence of the catalogue, or a part of one."""
+    """Everything that is printed is a sentence of the catalogue, or a part of one.
+
+    Only addresses are not translated, and words of less than three letters.
+    """
     sentences: list[str] = []
     other_texts: list[str] = []
 
     def note_printed(text: str) -> str:
         printed = printable(text)
-        (sentences if isinstance(text, i18n.Sentence) else other_texts).append(printed)
+        texts = sentences if isinstance(text, i18n.Sentence) else other_texts
+        texts.append(printed)
         return printed
 
     monkeypatch.setattr("companion.printing.pdf_pen.printable", note_printed)
     kit_pdf(default_kit(name), KitStyle(language=long_language), default_extras(name))
     with i18n.in_language(long_language):
         join_card_pdf(ADDRESSES, Wifi("net", "key"), "a4")
+    # lines of a paragraph are printed one by one, so they are parts of sentences
     all_sentences = " ".join(" ".join(sentences).split())
     untranslated = {
         text
@@ -117,16 +123,26 @@ def test_equal_kits_have_equal_vector_pdfs() -> None:
     kit = default_kit("outbuffered")
     pdf, _ = kit_pdf(kit, KitStyle())
     assert pdf == kit_pdf(kit, KitStyle())[0]
-    # "/ImageB" and its neighbours are in the list of procedures that every page has
+    # A picture would be an /Image. The three names that are removed are in a list of procedures
+    # that every page has.
     assert b"/Image" not in pdf.replace(b"/ImageB /ImageC /ImageI", b"")
+
+
+def test_an_unknown_language_or_paper_is_refused() -> None:
+    printer = KitPrinter(GAMES)
     with pytest.raises(Malformed, match="Language “xx” is unknown: use en, "):
-        KitPrinter(GAMES).kit_pdf("outbuffered", {}, "a4", "xx")
+        printer.kit_pdf("outbuffered", {}, "a4", "xx")
+    with pytest.raises(Malformed, match="Paper “a5” is unknown"):
+        printer.plan("outbuffered", "a5", "en")
 
 
 def test_no_line_breaks_at_a_no_break_space() -> None:
     words = "Est-ce «\N{NO-BREAK SPACE}prêt\N{NO-BREAK SPACE}»\N{NARROW NO-BREAK SPACE}?"
     lines = break_lines(words, text_width("Est-ce « pr", 4.0), 4.0)
     assert lines == ["Est-ce", "«\N{NO-BREAK SPACE}prêt\N{NO-BREAK SPACE}»\N{NO-BREAK SPACE}?"]
+
+
+def test_letters_that_the_fonts_lack_are_replaced() -> None:
     assert printable("¡Señal! œ Œ « » “ ” ’ – …") == "¡Señal! œ Œ « » “ ” ’ – …"
     assert printable("♜") == "?"
 
@@ -134,9 +150,10 @@ def test_no_line_breaks_at_a_no_break_space() -> None:
 def test_no_word_stands_alone_in_a_last_line() -> None:
     width = text_width("the lamp shines on", 4.0)
     assert break_lines("the lamp shines on it", width, 4.0) == ["the lamp shines", "on it"]
+    # a line of two words keeps both
     assert break_lines("the lamp", text_width("lamp", 4.0), 4.0) == ["the", "lamp"]
     narrow = text_width("a very wide-ranging", 4.0)
-    # two of the last words have no room in one line
+    # the last two words together have no room in one line
     lines = break_lines("a very wide-ranging wide-ranging", narrow, 4.0)
     assert lines[-1] == "wide-ranging"
 
@@ -163,11 +180,12 @@ def test_a_table_cards_codes_scan_from_both_sides(paper: Paper) -> None:
     wifi = Wifi("Table; one", 'a:b"c\\d')
     page = rasterise(join_card_pdf(ADDRESSES, wifi, paper), 120)[0]
     assert not list(markers_mm(page)), "the card has a marker that a camera takes for a piece"
-    # folded, the upper half stands upside down on the page
+    # the upper half is upside down on the page, so that it is upright once the card is folded
     half = page.shape[0] // 2
     for side in (page[half:], page[:half][::-1, ::-1]):
         assert qr_texts(side) == {wifi.qr_text, "http://192.0.2.7:8080/join"}
-        assert_clear_sides(side[5:-5], 11, 120)
+        # without the fold, which runs from edge to edge
+        assert_clear_sides(side[5:-5], margin_mm=11, dpi=120)
 
 
 @needs_poppler
@@ -194,8 +212,6 @@ def test_a_printer_makes_each_pdf_once() -> None:
     assert printer.kit_pdf("outbuffered", {}, "a4", "en") is first
     assert printer.kit_pdf("outbuffered", {"board": "n.N\n...\ns.S"}, "a4", "en") != first
     assert printer.kit_pdf("outbuffered", {}, "a4", "en") is first, "the second kit took its place"
-    with pytest.raises(Malformed, match="Paper “a5” is unknown"):
-        printer.plan("outbuffered", "a5", "en")
 
 
 # ---- the commands --------------------------------------------------------------------------------
@@ -225,7 +241,8 @@ def test_a_card_keeps_the_given_scheme(tmp_path: Path, monkeypatch: pytest.Monke
 def test_the_commands_explain_a_bad_file(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    missing, kit = tmp_path / "none" / "kit.pdf", str(tmp_path / "kit.pdf")
+    missing = tmp_path / "none" / "kit.pdf"
+    kit = str(tmp_path / "kit.pdf")
     (tmp_path / "map").write_bytes(b"\xff\xfe")
     for arguments, reason in (
         (("scouts", "-o", str(missing)), f"{missing} cannot be written: No such file or directory"),

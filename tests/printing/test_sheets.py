@@ -1,6 +1,7 @@
 """Test the printed kit as a camera sees it: sizes, distances, markers and joints of its pages.
 
-PDFs are made into pictures by Poppler. Squares and pages are measured in millimetres.
+Poppler makes a picture of each page of a PDF. A `Page` says what should be on it. Squares and pages
+are measured in millimetres.
 """
 
 from __future__ import annotations
@@ -60,6 +61,7 @@ BOARDS = {
 }
 
 
+# Resolution that is enough to see whether something is printed.
 COARSE_DPI = 40
 
 
@@ -79,9 +81,10 @@ KITS = {
 
 @cache
 def pages_of(name: str, paper: Paper) -> tuple[Sequence[Page], tuple[Image, ...]]:
-    """Return a kit's pages and their pictures, made once for all tests.
+    """Return a kit's pages and their pictures, which are made once for all tests.
 
-    The kits of `GAMES` come with aids and all other extras.
+    The kits of `GAMES` and the one with tiles come with aids and all other extras. The boards do
+    not.
     """
     if name in GAMES:
         return default_pages(name, paper=paper)
@@ -96,17 +99,17 @@ def pages_of(name: str, paper: Paper) -> tuple[Sequence[Page], tuple[Image, ...]
 @pytest.mark.parametrize("paper", PAPERS)
 @pytest.mark.parametrize("name", ["standard", "scouts"])
 def test_the_printed_ruler_is_true(name: str, paper: Paper) -> None:
-    sheets, pages = pages_of(name, paper)
-    assert len(pages) == len(sheets)
-    for page in pages:
-        assert sorted(page.shape) == pytest.approx(
+    pages, pictures = pages_of(name, paper)
+    assert len(pictures) == len(pages)
+    for picture in pictures:
+        assert sorted(picture.shape) == pytest.approx(
             [side * PX_PER_MM for side in PAPER_SIZES_MM[paper]], abs=1.5
         )
-        # the ruler, 100 mm long, is the darkest row at the foot of the page
-        foot = page[int(-20 * PX_PER_MM) :, : int(109.5 * PX_PER_MM)].astype(float)
+        # the ruler, 100 mm long, is the darkest row at the foot of the page, and begins at its left
+        foot = picture[int(-20 * PX_PER_MM) :, : int(109.5 * PX_PER_MM)].astype(float)
         darkness = 255 - foot
         bar = darkness[darkness.sum(axis=1).argmax()]
-        # grey pixels at its ends count in part
+        # grey pixels at the ends of the ruler count in part
         assert bar.sum() / bar.max() / PX_PER_MM == pytest.approx(100, abs=0.2)
 
 
@@ -125,27 +128,29 @@ def test_joined_pages_keep_the_corners_in_place(name: str, paper: Paper) -> None
 @needs_poppler
 @pytest.mark.parametrize("name", ["standard", "tiles", *GAMES_ON_SQUARES])
 def test_every_page_keeps_its_margins(name: str) -> None:
-    _, pages = pages_of(name, "a4")
-    # the dashes of a fold begin half a millimetre beside the piece
+    _, pictures = pages_of(name, "a4")
+    # a bit more is allowed, because the dashes of a fold begin half a millimetre beside the piece
     edge_px = int((MARGIN_MM - 0.8) * PX_PER_MM)
-    for number, page in enumerate(pages):
-        inside = page[edge_px:-edge_px, edge_px:-edge_px]
-        assert np.count_nonzero(page < 250) == np.count_nonzero(inside < 250), number
+    for number, picture in enumerate(pictures):
+        inside = picture[edge_px:-edge_px, edge_px:-edge_px]
+        assert np.count_nonzero(picture < 250) == np.count_nonzero(inside < 250), number
 
 
 @needs_poppler
 @pytest.mark.parametrize("name", ["standard", *GAMES_ON_SQUARES])
 def test_every_tag_is_printed_once(name: str) -> None:
     kit = KITS[name]
-    sheets, pages = pages_of(name, "a4")
-    faces = Counter(face for sheet in sheets for face in sheet.names)
+    pages, pictures = pages_of(name, "a4")
+    faces = Counter(face for page in pages for face in page.names)
     times_in_kit = Counter(face for piece in kit.pieces for face in piece)
     assert all(faces[face] == times for face, times in times_in_kit.items())
+
+    # what the pages say is there: each marker once, in its size
     tags = [
         (marker, corners)
-        for sheet, page in zip(sheets, pages, strict=True)
-        if sheet.kind == "pieces"
-        for marker, corners in markers_mm(page)
+        for page, picture in zip(pages, pictures, strict=True)
+        if page.kind == "pieces"
+        for marker, corners in markers_mm(picture)
     ]
     wanted = {marker for face in kit.faces for marker in face.markers}
     assert Counter(marker for marker, _ in tags) == dict.fromkeys(wanted, 1)
@@ -158,33 +163,34 @@ def test_every_tag_is_printed_once(name: str) -> None:
 @needs_poppler
 @pytest.mark.parametrize("name", ["standard", "walls", *GAMES_ON_SQUARES])
 def test_every_marker_has_its_white_border(name: str) -> None:
-    sheets, pages = pages_of(name, "a4")
-    for sheet, page in zip(sheets, pages, strict=True):
-        if sheet.kind == "instructions":
+    pages, pictures = pages_of(name, "a4")
+    for page, picture in zip(pages, pictures, strict=True):
+        if page.kind == "instructions":
             continue
-        for _, corners in markers_mm(page):
-            assert_white_around(page, corners, dist(corners[0], corners[1]) / MARKER_MODULES)
+        for _, corners in markers_mm(picture):
+            assert_white_around(picture, corners, dist(corners[0], corners[1]) / MARKER_MODULES)
 
 
 @needs_poppler
 @pytest.mark.parametrize("name", ["outbuffered", "tiles", *GAMES_ON_SQUARES])
 def test_no_page_has_a_foreign_marker(name: str) -> None:
-    for sheet, page in zip(*pages_of(name, "a4"), strict=True):
-        markers = {marker for marker, _ in markers_mm(page)}
-        assert markers <= allowed_markers(KITS[name], sheet), sheet
+    for page, picture in zip(*pages_of(name, "a4"), strict=True):
+        markers = {marker for marker, _ in markers_mm(picture)}
+        assert markers <= allowed_markers(KITS[name], page), page
 
 
 @needs_poppler
 @pytest.mark.parametrize("name", ["scouts", "kahmate"])
 def test_faces_of_a_piece_fold_back_to_back(name: str) -> None:
-    """The back is below the front, at a distance of the face plus the thickness of the piece."""
+    """On paper the back is below the front, as far away as a face is deep and the piece thick."""
     kit = KITS[name]
-    sheets, pages = pages_of(name, "a4")
+    pages, pictures = pages_of(name, "a4")
+    # the middle of each marker on its page
     middles = {
         marker: corners.mean(axis=0)
-        for sheet, page in zip(sheets, pages, strict=True)
-        if sheet.kind == "pieces"
-        for marker, corners in markers_mm(page)
+        for page, picture in zip(pages, pictures, strict=True)
+        if page.kind == "pieces"
+        for marker, corners in markers_mm(picture)
     }
     pairs = [tag for tag in kit.tags if len(tag) == 2]
     assert len(pairs) >= 10
@@ -244,20 +250,26 @@ def test_any_board_is_cut_into_fitting_pages(
     board = Board("any", *size, square, gap, (0, 1, 2, 3), labels_in_squares=inside)
     width, height = (side - 2 * MARGIN_MM for side in PAPER_SIZES_MM[paper])
     tiling = tile_board(board, width, height, FOOT_MM)
-    room_mm = (height, width - FOOT_MM) if tiling.landscape else (width, height - FOOT_MM)
+    room_mm = (width, height - FOOT_MM)
+    if tiling.landscape:
+        room_mm = (height, width - FOOT_MM)
     extent = board_extent(board)
-    # without their overlaps, the pages cover the board exactly
+
+    # without their overlaps, the pages cover the board exactly, and each page fits the paper
     assert sum(page.core.width * page.core.height for page in tiling.pages) == pytest.approx(
         extent.width * extent.height
     )
     for page in tiling.pages:
         assert page.printed.width <= room_mm[0] + 1e-6
         assert page.printed.height <= room_mm[1] + 1e-6
+
     # no cut touches a corner marker or its white border
     reach = board.corner_mm / 2 + quiet_mm(board.corner_mm) - 1e-6
     for x, y in board.corner_centres_mm.values():
         assert all(abs(cut - x) >= reach for cut in tiling.joints_x)
         assert all(abs(cut - y) >= reach for cut in tiling.joints_y)
+
+    # each cross is on both pages that it helps to align
     for cross_x, cross_y in tiling.crosses():
         pages = [
             page
@@ -286,32 +298,35 @@ def default_pages(
 ) -> tuple[Sequence[Page], tuple[Image, ...]]:
     kit = GAMES[game].kit(GAMES[game].options({}))
     style = KitStyle(paper=paper, language=language, low_ink=low_ink)
-    pdf, sheets = kit_pdf(kit, style, default_extras(game))
-    return sheets, rasterise(pdf, dpi)
+    pdf, pages = kit_pdf(kit, style, default_extras(game))
+    return pages, rasterise(pdf, dpi)
 
 
 @pytest.mark.parametrize("game", sorted(GAMES))
 def test_each_player_has_an_aid_and_hand_cards(game: str) -> None:
     kit = GAMES[game].kit(GAMES[game].options({}))
-    sheets = kit_pdf(kit, KitStyle(), default_extras(game))[1]
-    printed = Counter(name for sheet in sheets for name in sheet.names)
+    pages = kit_pdf(kit, KitStyle(), default_extras(game))[1]
+    printed = Counter(name for page in pages for name in page.names)
     assert printed["aid"] == 2
-    # one on each page that has room for it
-    assert printed["score sheet"] == 1 + (game == "scouts")
-    assert {card: printed[f"strength {card}"] for card in "123456"} == dict.fromkeys(
-        "123456", 2 * (game == "kahmate")
-    )
+    # a score sheet is on each page that has room for one: in Scouts on two
+    assert printed["score sheet"] == (2 if game == "scouts" else 1)
+    # only Kahmate has hand cards, and only Outbuffered has tiles for orders, with walls on one page
+    copies = 2 if game == "kahmate" else 0
+    assert [printed[f"strength {card}"] for card in "123456"] == [copies] * 6
     assert (printed["tiles"], printed["walls"]) == ((2, 1) if game == "outbuffered" else (0, 0))
+    # the points that both aids have are those that the game shares
     south, north = (set(aid.points) for aid in default_extras(game).aids.values())
     assert set(default_extras(game).shared_points) == south & north
 
 
 @needs_poppler
 def test_order_tiles_come_with_instructions() -> None:
-    pdf, sheets = kit_pdf(KITS["tiles"], KitStyle(), default_extras("outbuffered"))
-    page = page_texts(pdf)[next(n for n, sheet in enumerate(sheets) if "walls" in sheet.names)]
-    assert "Lay your tiles" in page
-    assert "Only then does the camera read" in page
+    pdf, pages = kit_pdf(KITS["tiles"], KitStyle(), default_extras("outbuffered"))
+    (text,) = (
+        text for page, text in zip(pages, page_texts(pdf), strict=True) if "walls" in page.names
+    )
+    assert "Lay your tiles" in text
+    assert "Only then does the camera read" in text
 
 
 @needs_poppler
@@ -321,16 +336,17 @@ def test_order_tiles_come_with_instructions() -> None:
 )
 def test_no_sheet_is_a_third_empty(game: str, language: str, paper: Paper) -> None:
     """Pages of the board do not count, because their size follows from the board."""
-    sheets, pages = default_pages(game, language=language, paper=paper, dpi=COARSE_DPI)
+    pages, pictures = default_pages(game, language=language, paper=paper, dpi=COARSE_DPI)
     px_per_mm = COARSE_DPI / 25.4
-    for sheet, page in zip(sheets, pages, strict=False):
-        if sheet.kind in ("pieces", "extras", "places", "cards"):
-            room = page[
+    for page, picture in zip(pages, pictures, strict=True):
+        if page.kind in ("pieces", "extras", "places", "cards"):
+            room = picture[
                 int(MARGIN_MM * px_per_mm) : int(
-                    page.shape[0] - (MARGIN_MM + FOOT_MM + 1) * px_per_mm
+                    picture.shape[0] - (MARGIN_MM + FOOT_MM + 1) * px_per_mm
                 )
             ]
-            if sheet.kind == "places":  # they lie side by side
+            # places lie side by side, so look for gaps from left to right
+            if page.kind == "places":
                 room = room.T
             inked = np.flatnonzero((room < 200).any(axis=1))
             assert max(np.diff(inked).max(), len(room) - inked[-1]) < len(room) / 3
@@ -339,25 +355,25 @@ def test_no_sheet_is_a_third_empty(game: str, language: str, paper: Paper) -> No
 @needs_poppler
 @pytest.mark.parametrize("game", ["outbuffered", "kahmate"])
 def test_low_ink_saves_ink_and_keeps_every_marker(game: str) -> None:
-    sheets, pages = pages_of(game, "a4")
-    lean_sheets, lean_pages = default_pages(game, low_ink=True)
-    assert [sheet.names for sheet in lean_sheets] == [sheet.names for sheet in sheets]
+    pages, pictures = pages_of(game, "a4")
+    lean_pages, lean_pictures = default_pages(game, low_ink=True)
+    assert [page.names for page in lean_pages] == [page.names for page in pages]
     full_ink = lean_ink = 0.0
-    for sheet, page, lean_page in zip(sheets, pages, lean_pages, strict=False):
-        if sheet.kind in ("pieces", "extras"):
-            assert {marker for marker, _ in markers_mm(lean_page)} == {
-                marker for marker, _ in markers_mm(page)
+    for page, picture, lean_picture in zip(pages, pictures, lean_pictures, strict=True):
+        if page.kind in ("pieces", "extras"):
+            assert {marker for marker, _ in markers_mm(lean_picture)} == {
+                marker for marker, _ in markers_mm(picture)
             }
-            full_ink += (255.0 - page).sum()
-            lean_ink += (255.0 - lean_page).sum()
-    # no more can be saved, because the markers are black in both
+            full_ink += (255.0 - picture).sum()
+            lean_ink += (255.0 - lean_picture).sum()
+    # a tenth is saved. It cannot be much more, because the markers are black in both
     assert lean_ink < 0.9 * full_ink
 
 
 def test_low_ink_leaves_the_backs_of_cards_white() -> None:
-    pdf, sheets = kit_pdf(GAMES["binmat"].kit(GAMES["binmat"].options({})), KitStyle(low_ink=True))
-    page = 1 + [sheet.kind for sheet in sheets].index("backs")
-    (back,) = rasterise(pdf, 40, page, page)
+    pdf, pages = kit_pdf(GAMES["binmat"].kit(GAMES["binmat"].options({})), KitStyle(low_ink=True))
+    number = 1 + [page.kind for page in pages].index("backs")
+    (back,) = rasterise(pdf, COARSE_DPI, number, number)
     assert back.mean() > 200
 
 
@@ -369,18 +385,19 @@ def test_low_ink_leaves_the_backs_of_cards_white() -> None:
 def test_a_print_shop_gets_one_sheet(game: str, paper: Paper) -> None:
     kit = GAMES[game].kit(GAMES[game].options({}))
     assert paper_for_whole_board(kit) == paper
-    pdf, sheets = kit_pdf(kit, KitStyle(paper, board_only=True), default_extras(game))
-    assert [(sheet.kind, sheet.names) for sheet in sheets] == [("board", ("board",))]
-    (page,) = rasterise(pdf, DPI)
-    assert sorted(page.shape) == pytest.approx(
+    pdf, pages = kit_pdf(kit, KitStyle(paper, board_only=True), default_extras(game))
+    assert [(page.kind, page.names) for page in pages] == [("board", ("board",))]
+    (picture,) = rasterise(pdf, DPI)
+    assert sorted(picture.shape) == pytest.approx(
         [side * PX_PER_MM for side in PAPER_SIZES_MM[paper]], abs=1.5
     )
-    markers = dict(markers_mm(page))
+    markers = dict(markers_mm(picture))
     assert sorted(markers) == sorted(kit.board.corners)
     for corners in markers.values():
         sides = [dist(corners[i], corners[(i + 1) % 4]) for i in range(4)]
         assert sides == pytest.approx([kit.board.corner_mm] * 4, abs=0.3)
-        assert corners[0][1] < corners[3][1], "a marker's upper edge points to South"
-        assert corners[0][0] < corners[1][0]
+        upper_left, upper_right, _, lower_left = corners
+        assert upper_left[1] < lower_left[1], "a marker's upper edge points to South"
+        assert upper_left[0] < upper_right[0], "a marker's upper edge runs to the left"
     middles = {marker: corners.mean(axis=0) for marker, corners in markers.items()}
     assert_distances(middles, kit.board, 0.2)

@@ -34,9 +34,17 @@ from companion.games import GAMES
 from companion.printing.kit_pages.deck_pages import card_grid, pile_pages
 from companion.printing.kit_pages.sheets import KitStyle, Page, kit_pdf
 from companion.printing.pdf_pen import MARKER_MODULES
-from companion.printing.tiling import MARGIN_MM, PAPER_SIZES_MM, Paper, Rectangle, tile_board
+from companion.printing.tiling import (
+    FOOT_MM,
+    MARGIN_MM,
+    PAPER_SIZES_MM,
+    Paper,
+    Rectangle,
+    tile_board,
+)
 
-# For distances within 0.1 mm between thin lines, which a rasteriser sets on whole pixels.
+# Resolution for distances between thin lines that have to be right within 0.1 mm. At a lower one,
+# the rasteriser moves lines too far to whole pixels.
 FINE_DPI = 300
 
 
@@ -57,41 +65,43 @@ def kit_document(paper: Paper) -> tuple[bytes, Sequence[Page]]:
 @cache
 def pages_of(paper: Paper) -> tuple[Sequence[Page], tuple[Image, ...]]:
     """Return what is on the pages of the kit, and their pictures."""
-    pdf, sheets = kit_document(paper)
-    return sheets, rasterise(pdf, DPI)
+    pdf, pages = kit_document(paper)
+    return pages, rasterise(pdf, DPI)
 
 
 def card_cells_mm(deck: Deck, paper: Paper) -> list[tuple[Points, Points, Points]]:
     """Return where a page's nine cards must lie, in reading order.
 
-    Each is the lower left corner of the card in mm, and the directions of its width and its height.
-    The cards lie three by three in the middle of the page. On A4 they are upright. On Letter the
-    page is landscape, and they are turned left.
+    Each place is the lower left corner of the card in mm, and the directions of its width and of
+    its height. The cards lie three by three in the middle of the page. On A4 they are upright. On
+    Letter the page is landscape, and they are turned left.
     """
     width, height = PAPER_SIZES_MM[paper]
-    if paper == "a4":
-        x, y, along, up = deck.width_mm, deck.height_mm, np.array((1.0, 0.0)), np.array((0.0, -1.0))
-    else:
+    # size of the cell of a card, and the card's lower left corner in it, with y down
+    cell = np.array((deck.width_mm, deck.height_mm))
+    corner = np.array((0.0, deck.height_mm))
+    along = np.array((1.0, 0.0))
+    up = np.array((0.0, -1.0))
+    if paper != "a4":
         width, height = height, width
-        x, y, along, up = (
-            deck.height_mm,
-            deck.width_mm,
-            np.array((0.0, -1.0)),
-            np.array((-1.0, 0.0)),
-        )
-    first = np.array((width / 2 - 1.5 * x, height / 2 - 1.5 * y))
-    corner = np.array((0.0, y)) if paper == "a4" else np.array((x, y))
+        cell = corner = cell[::-1]
+        along = np.array((0.0, -1.0))
+        up = np.array((-1.0, 0.0))
+    first = np.array((width, height)) / 2 - 1.5 * cell
     return [
-        (first + corner + (column * x, row * y), along, up)
+        (first + corner + cell * (column, row), along, up)
         for row in range(3)
         for column in range(3)
     ]
 
 
 def upright_picture(
-    page: Image, deck: Deck, cell: tuple[Points, Points, Points], dpi: int = DPI
+    picture: Image, deck: Deck, cell: tuple[Points, Points, Points], dpi: int = DPI
 ) -> Image:
-    """Return the picture of one card, upright, at ten pixels per mm."""
+    """Return the upright picture of one card, at ten pixels per mm.
+
+    `cell` is the place of the card, as `card_cells_mm` returns it.
+    """
     corner, along, up = cell
     source = np.array(
         [corner + up * deck.height_mm, corner + up * deck.height_mm + along * deck.width_mm, corner]
@@ -101,17 +111,20 @@ def upright_picture(
         (source * dpi / 25.4 - 0.5).astype(np.float32), (target - 0.5).astype(np.float32)
     )
     size = round(deck.width_mm * 10), round(deck.height_mm * 10)
-    return np.asarray(cv2.warpAffine(page, transform, size, flags=cv2.INTER_LINEAR), np.uint8)
+    return np.asarray(cv2.warpAffine(picture, transform, size, flags=cv2.INTER_LINEAR), np.uint8)
 
 
 def fronts_and_backs(
-    kit: Kit, sheets: Sequence[Page], pages: tuple[Image, ...]
+    kit: Kit, pages: Sequence[Page], pictures: tuple[Image, ...]
 ) -> Iterator[tuple[tuple[Card, ...], Image, Image]]:
-    """Yield each page of fronts: its cards, its picture, and the picture of the backs behind it."""
+    """Yield the cards of each page of fronts, its picture, and the picture of the backs behind it.
+
+    The page of backs follows each page of fronts.
+    """
     by_name = {card.name: card for card in deck_of(kit).cards}
-    for (sheet, front), (_, back) in pairwise(zip(sheets, pages, strict=True)):
-        if sheet.kind == "cards":
-            yield tuple(by_name[name] for name in sheet.names), front, back
+    for (page, front), (_, back) in pairwise(zip(pages, pictures, strict=True)):
+        if page.kind == "cards":
+            yield tuple(by_name[name] for name in page.names), front, back
 
 
 # ---- fronts --------------------------------------------------------------------------------------
@@ -121,17 +134,20 @@ def fronts_and_backs(
 @pytest.mark.parametrize("paper", PAPERS)
 def test_both_markers_of_every_card_are_read(paper: Paper) -> None:
     deck = deck_of(KIT)
-    inset, side = deck.inset_mm, deck.marker_mm
+    inset = deck.inset_mm
+    side = deck.marker_mm
     card_count = 0
     for cards, front, _ in fronts_and_backs(KIT, *pages_of(paper)):
         found = list(markers_mm(front))
         assert Counter(marker for marker, _ in found) == {card.marker: 2 for card in cards}
         for card, (corner, along, up) in zip(cards, card_cells_mm(deck, paper), strict=False):
-            right, top = deck.width_mm - inset, deck.height_mm - inset
+            # corners of the marker in the axes of the card
+            right = deck.width_mm - inset
+            top = deck.height_mm - inset
             square = np.array(
                 [(right - side, top), (right, top), (right, top - side), (right - side, top - side)]
             )
-            # the second marker is the first one turned by 180 degrees about the middle of the card
+            # the second marker is the first one, turned by 180 degrees about the middle of the card
             turned = np.array((deck.width_mm, deck.height_mm)) - square
             for corners in (square, turned):
                 expected_mm = corner + corners[:, :1] * along + corners[:, 1:] * up
@@ -154,24 +170,31 @@ def test_every_card_marker_has_its_white_border() -> None:
 
 @needs_poppler
 def test_only_cutting_marks_lie_on_the_cuts() -> None:
+    """Beside the cards there is one line for each cut, at the right place, and nothing else."""
     deck = deck_of(KIT)
     kit = replace(KIT, deck=replace(deck, cards=deck.cards[:9]))
-    pdf, sheets = kit_pdf(kit, KitStyle("letter"))
-    number = 1 + [sheet.kind for sheet in sheets].index("cards")
+    pdf, pages = kit_pdf(kit, KitStyle("letter"))
+    number = 1 + [page.kind for page in pages].index("cards")
     (front,) = rasterise(pdf, FINE_DPI, number, number)
     px_per_mm = FINE_DPI / 25.4
-    # the strip beside the cards in which the cutting marks are looked for
-    near, far = round(0.4 * px_per_mm), round(1.6 * px_per_mm)
-    reach = round(0.2 * px_per_mm)  # a wider strip would include the words of the ruler
+    # the strip beside the cards in which the cutting marks are looked for: its distance from the
+    # cards to its near edge and to its far edge
+    near = round(0.4 * px_per_mm)
+    far = round(1.6 * px_per_mm)
+    # by how much the strip is longer than the cards. If it were more, the words of the ruler would
+    # be in the strip
+    reach = round(0.2 * px_per_mm)
     # on Letter the cards lie turned, three by three in the middle
     pitches_px = np.array((deck.height_mm, deck.width_mm)) * px_per_mm
     middle_px = np.array(front.shape[::-1]) / 2
-    for axis, page in enumerate((front, front.T)):
+    # first the lines between columns, then those between rows on the turned picture
+    for axis, picture in enumerate((front, front.T)):
         pitch, across = pitches_px[axis], pitches_px[1 - axis]
         start = round(middle_px[axis] - 1.5 * pitch) - reach
         end = start + round(3 * pitch) + 2 * reach
         edge = round(middle_px[1 - axis] - 1.5 * across)
-        dark = np.flatnonzero(page[edge + near : edge + far, start:end].min(axis=0) < 200)
+        # neighbouring dark pixels are one line
+        dark = np.flatnonzero(picture[edge + near : edge + far, start:end].min(axis=0) < 200)
         lines = [group.mean() for group in np.split(dark, np.flatnonzero(np.diff(dark) > 2) + 1)]
         assert len(lines) == 4, "not one line for each cut"
         wanted = middle_px[axis] + (np.arange(4) - 1.5) * pitch
@@ -181,26 +204,32 @@ def test_only_cutting_marks_lie_on_the_cuts() -> None:
 @needs_poppler
 @pytest.mark.parametrize("paper", PAPERS)
 def test_every_page_keeps_its_margins(paper: Paper) -> None:
-    sheets, pages = pages_of(paper)
+    pages, pictures = pages_of(paper)
     edge = int((MARGIN_MM - 0.2) * PX_PER_MM)
-    assert len(pages) == len(sheets) == 28
-    for sheet, page in zip(sheets, pages, strict=True):
+    # instructions, 6 of the board, 3 of places, and 9 of cards, each with its backs
+    assert len(pictures) == len(pages) == 28
+    for page, picture in zip(pages, pictures, strict=True):
         assert (
-            min(page[:edge].min(), page[-edge:].min(), page[:, :edge].min(), page[:, -edge:].min())
+            min(
+                picture[:edge].min(),
+                picture[-edge:].min(),
+                picture[:, :edge].min(),
+                picture[:, -edge:].min(),
+            )
             > 250
-        ), sheet.names
+        ), page.names
 
 
 @needs_poppler
 def test_no_other_page_has_a_foreign_marker() -> None:
     """The pages of fronts and backs, which come last, have tests of their own."""
     game = GAMES["binmat"]
-    pdf, sheets = kit_pdf(KIT, KitStyle(), game.extras(game.options({})))
-    kinds = [sheet.kind for sheet in sheets]
+    pdf, pages = kit_pdf(KIT, KitStyle(), game.extras(game.options({})))
+    kinds = [page.kind for page in pages]
     first = kinds.index("cards")
     assert set(kinds[first:]) == {"cards", "backs"}
-    for sheet, page in zip(sheets[:first], rasterise(pdf, DPI, 1, first), strict=True):
-        assert {marker for marker, _ in markers_mm(page)} <= allowed_markers(KIT, sheet), sheet
+    for page, picture in zip(pages[:first], rasterise(pdf, DPI, 1, first), strict=True):
+        assert {marker for marker, _ in markers_mm(picture)} <= allowed_markers(KIT, page), page
 
 
 # ---- backs ---------------------------------------------------------------------------------------
@@ -228,10 +257,10 @@ def test_backs_lie_behind_the_cards(paper: Paper) -> None:
 def test_places_for_piles_fit_cards_and_lanes() -> None:
     deck = deck_of(KIT)
     for paper in PAPERS:
-        sheets, pages = pages_of(paper)
-        # by number of the page, the number of places
-        for page, count in ((7, 3), (8, 3), (9, 1)):
-            ink = (pages[page] < 128).astype(np.uint8)
+        pages, pictures = pages_of(paper)
+        # the index of each page with places, and how many columns of places it has
+        for index, count in ((7, 3), (8, 3), (9, 1)):
+            ink = (pictures[index] < 128).astype(np.uint8)
             outlines, _ = cv2.findContours(ink, cv2.RETR_LIST, cv2.CHAIN_APPROX_SIMPLE)
             boxes = [np.array(cv2.boundingRect(outline)) / PX_PER_MM for outline in outlines]
             places = sorted(
@@ -239,7 +268,7 @@ def test_places_for_piles_fit_cards_and_lanes() -> None:
                 for box in boxes
                 if np.allclose(box[2:], (deck.width_mm, deck.height_mm), atol=0.4)
             )
-            assert len(places) == count, (paper, sheets[page].names)
+            assert len(places) == count, (paper, pages[index].names)
             assert np.diff(places) == pytest.approx([KIT.board.pitch_mm] * (count - 1), abs=0.3)
 
 
@@ -263,8 +292,10 @@ def test_pages_of_a_deck_say_what_they_are(paper: Paper) -> None:
 
 
 def test_lanes_are_cut_between_lanes_and_between_zones() -> None:
+    """On A4 each page holds two of six lanes, and the zones of one seat."""
     board = KIT.board
-    tiling = tile_board(board, 196, 283, 10)
+    width, height = PAPER_SIZES_MM["a4"]
+    tiling = tile_board(board, width - 2 * MARGIN_MM, height - 2 * MARGIN_MM, FOOT_MM)
     assert tiling.joints_x == (143.0, 287.0)
     assert tiling.joints_y == (209.0,)
     assert tiling.extent.top + tiling.extent.bottom == pytest.approx(board.height_mm)
