@@ -1,8 +1,8 @@
 """Draw SVG documents as one animated WebP, in a child process.
 
-The converter holds Python's global interpreter lock while it draws, 50 ms a picture on a PC. In the
-service's own process it would stall table, keys and lamps. The memory for a hundred pictures is
-freed when the child exits.
+The converter holds Python's global interpreter lock while it draws a picture, for 50 ms on a PC. In
+the service's own process it would stall the table, the keys and the lamps. A child process also
+gives the memory for a hundred pictures back when it exits.
 """
 
 from __future__ import annotations
@@ -26,10 +26,11 @@ FONT_FAMILY = "Bitstream Vera Sans"
 _TIMEOUT_S = 180.0
 # Increment of the child's niceness (nice(2)), so that the service comes first.
 _NICENESS = 10
-# WebP quality of 100. Chosen by eye: more makes larger files, less blurs the labels of squares.
+# WebP quality, at most 100. Chosen by eye: a higher quality makes larger files, and a lower one
+# blurs the labels of squares.
 _QUALITY = 70
-# Folder of the packages. The child runs there, so that it finds this program whether installed or
-# not.
+# Folder of the packages. The child runs in this folder, so that it finds the package `companion`
+# whether that is installed or not.
 _ROOT = Path(__file__).parents[2]
 
 
@@ -40,7 +41,7 @@ class Film(msgspec.Struct, frozen=True):
     durations_ms: Sequence[int]
     """For how long each document is shown."""
     style: str
-    """CSS for all documents. The converter knows no CSS variables."""
+    """CSS for all documents, without CSS variables, which the converter does not know."""
     background: str
     """CSS colour behind all documents."""
 
@@ -80,7 +81,7 @@ def render_film(film: Film) -> bytes:
 
 def draw_film(film: Film) -> bytes:
     """Return a film as an animated WebP, drawn in this process. Only the child process calls it."""
-    import resvg_py  # noqa: PLC0415 - the parent needs neither
+    import resvg_py  # noqa: PLC0415 - the parent needs neither of these two
     from PIL import Image  # noqa: PLC0415
 
     fonts = [str(font_file()), str(font_file(bold=True))]

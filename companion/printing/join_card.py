@@ -1,7 +1,7 @@
 """The table card, folded like a tent, by which phones find the table: a QR code and addresses.
 
-Both halves are the same, the upper one upside down, so that both seats can read it. All lengths are
-in mm, and offsets without a name were chosen by eye.
+Both halves of the card are the same, and the upper one is upside down, so that both seats can read
+the folded card. All lengths are in mm, and offsets without a name were chosen by eye.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ from companion.printing.tiling import Paper, page_size
 _MARGIN_MM = 12.0
 # Size of a QR code, without the white around it.
 _QR_MM = 58.0
-# White around a QR code: four of its modules (ISO/IEC 18004) if it has 29 of them or more. Very
-# short addresses make codes of 25 modules, with a little less.
+# White around a QR code. It has to be as wide as four modules (ISO/IEC 18004), which it is for
+# codes of 29 modules or more. Very short addresses make codes of 25 modules, which have a little
+# less.
 _QUIET_MM = 8.5
 
 
@@ -55,7 +56,7 @@ def _draw_half(
     draw_bar(pen, left, right, top)
     pen.text(left, top - 14, say("Sit down at the table"), 13, bold=True, max_width_mm=right - left)
 
-    # the lower left corner of the next code
+    # (x, code_y) is the lower left corner of the next code
     code_y = top - 34 - _QR_MM
     x = left
     if wifi:
@@ -87,7 +88,7 @@ def _draw_half(
 def _draw_addresses(
     pen: Pen, x: float, y: float, width_mm: float, addresses: Sequence[str]
 ) -> None:
-    """Draw up to three addresses to type below y, with a line of text above and below them."""
+    """Draw, below y, up to three addresses that people can type, between two lines of text."""
     words = say("Or open one of these in a browser on the same network:")
     y = pen.paragraph(x, y, width_mm, words, 4.6)
     # the best address is set largest
@@ -102,8 +103,9 @@ def _draw_addresses(
 def _draw_code(
     pen: Pen, x: float, y: float, text: str, *, title: str, lines: Sequence[str]
 ) -> None:
-    """Draw a QR code of `text`, with its lower left corner at (x, y), its title above and its lines
-    below.
+    """Draw a QR code of `text` with its title above it and its lines below it.
+
+    (x, y) is the lower left corner of the code.
     """
     pen.text(x, y + _QR_MM + _QUIET_MM, title, 5.6, bold=True, max_width_mm=_QR_MM + 14)
     code = segno.make(text, error="m", micro=False)

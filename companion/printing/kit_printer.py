@@ -1,6 +1,6 @@
 """The kit printer: makes PDFs of kits and table cards, one at a time, and caches the latest kits.
 
-The PDF libraries are imported with the first print, since they take memory and a tenth of a second.
+The PDF libraries are imported at the first print, because they take memory and a tenth of a second.
 """
 
 from __future__ import annotations
@@ -34,21 +34,22 @@ class PrintPlan(NamedTuple):
     """Number of pages of the whole kit."""
     one_piece: str = ""
     """Smallest paper of a print shop that holds the board in one piece, such as `A2`. Empty if one
-    of `PAPERS` holds it, or no paper does.
+    of `PAPERS` holds the board in one piece, or if no paper does.
     """
 
 
 class KitPrinter:
     """Prints kits and table cards for the pages and the command line. Any thread may call.
 
-    A lock lets it print one thing at a time. Its methods take these arguments:
+    A lock lets it print one thing at a time. The methods take these arguments:
 
-    - `game`: name of one of the `games`. They raise KeyError for another one.
+    - `game`: name of one of the `games`. Another name raises KeyError.
     - `raw_options`: options of the game, as a page or a command gives them.
     - `paper`: one of `PAPERS`.
     - `language`: one of `companion.core.i18n.LANGUAGES`.
 
-    They raise `Malformed` for a wrong argument, and if the board does not fit the paper.
+    The methods raise `Malformed` for any other wrong argument, and if the board does not fit the
+    paper.
     """
 
     def __init__(self, games: Mapping[str, Game[Any, Any]]) -> None:
@@ -56,7 +57,7 @@ class KitPrinter:
         self._lock = Lock()
         self._cached_pdf = lru_cache(_MAX_CACHED)(self._print_kit)
         self.plan = lru_cache(64)(self._plan)
-        """Return the plan for a kit by its game, paper and language. Cached."""
+        """Return the plan for a kit, by its game, paper and language (see `_plan`). Cached."""
 
     def _plan(self, game: str, paper: str, language: str) -> PrintPlan:
         from companion.printing.kit_pages.sheets import KitStyle, kit_pages, paper_for_whole_board  # noqa: PLC0415 - at the first print
@@ -80,7 +81,10 @@ class KitPrinter:
         *,
         low_ink: bool = False,
     ) -> bytes:
-        """Return the PDF of board, pieces and cards to cut out, see `KitStyle` for `low_ink`."""
+        """Return the PDF of the board, the pieces and the cards to cut out.
+
+        `low_ink` is that of `KitStyle`.
+        """
         from companion.printing.kit_pages.sheets import KitStyle  # noqa: PLC0415 - at the first print
 
         style = KitStyle(_parse_paper(paper), _check_language(language), low_ink)
@@ -89,7 +93,7 @@ class KitPrinter:
     def board_pdf(self, game: str, raw_options: Mapping[str, Any], language: str) -> bytes:
         """Return the PDF of the board alone, on the smallest paper that holds it in one piece.
 
-        Raises `Malformed` if there is none.
+        Raises `Malformed` if there is no such paper.
         """
         from companion.printing.kit_pages.sheets import KitStyle, paper_for_whole_board  # noqa: PLC0415 - at the first print
 
@@ -106,7 +110,7 @@ class KitPrinter:
         return self._cached_pdf(game, json.dumps(raw_options, sort_keys=True), style)
 
     def _print_kit(self, game: str, raw_options_json: str, style: KitStyle) -> bytes:
-        """Return the PDF of a kit. The options are JSON, because a cache needs hashable keys."""
+        """Return the PDF of a kit. Its options are JSON, because a cache needs hashable keys."""
         from companion.printing.kit_pages.sheets import kit_pdf  # noqa: PLC0415 - at the first print
 
         rules = self._games[game]
@@ -118,7 +122,7 @@ class KitPrinter:
     def join_card_pdf(
         self, addresses: Sequence[str], wifi: Wifi | None, paper: str, language: str
     ) -> bytes:
-        """Return the PDF of the table card, see `join_card_pdf`. It is not cached."""
+        """Return the PDF of the table card (see `join_card.join_card_pdf`). It is not cached."""
         from companion.printing.join_card import join_card_pdf  # noqa: PLC0415 - at the first print
 
         paper_size = _parse_paper(paper)

@@ -27,8 +27,9 @@ from companion.core.i18n import translate
 from companion.core.kit import CARD_DICTIONARY, Side
 from companion.printing.tiling import Rectangle
 
-# The next five colours are those of the light theme in `web/static/base.css`: text, less important
-# text, thin rules, every second square of a board, pieces that belong to nobody.
+# The next five colours are those of the light theme in `web/static/base.css`. In their order they
+# are for text, for less important text, for thin rules, for every second square of a board, and for
+# pieces that belong to nobody.
 INK = "#1B1814"
 PALE_INK = "#51493F"
 RULE = "#CDC2AC"
@@ -52,15 +53,15 @@ BOLD = "Helvetica-Bold"
 DIGIT_HEIGHT_EM = 0.72
 # Width of a cell of `Pen.notation`.
 CELL_WIDTH_EM = 0.62
-# Height of a table top seen at an angle, as a share of its depth, see `Pen.at`.
+# Height at which a table top seen at an angle is drawn, as a share of its depth (see `Pen.at`).
 LEANING_SCALE = 0.5
 
 # Converts a colour such as `#1B1814` for reportlab. Cached, because reportlab is slow to parse it.
 _reportlab_colour = cache(toColor)
-# Width of the strokes below, about that of the letters of `BOLD`.
+# Width of the strokes of `_STROKES_EM`, about as wide as those of the letters of `BOLD`.
 _STROKE_WIDTH_EM = 0.145
-# Strokes for characters that fonts set too high, too low or too small. Points are from the middle
-# of the character's cell, in em.
+# Lines that draw a character which the fonts set too high, too low or too small. Each line is a
+# list of points, measured in em from the middle of the character's cell.
 _STROKES_EM = {
     ">": (((-0.22, 0.24), (0.17, 0.0), (-0.22, -0.24)),),
     "^": (((-0.23, -0.02), (0.0, 0.25), (0.23, -0.02)),),
@@ -71,9 +72,9 @@ _STROKES_EM = {
         ((-0.242, 0.14), (0.242, -0.14)),
     ),
 }
-# Characters of `BOLD` that are wider than a cell: scale along x, scale along y, and width in em of
-# an extra stroke, which makes the narrowed lines as thick as those of other characters. Chosen by
-# eye.
+# Characters of `BOLD` that are wider than a cell, and how they are narrowed: by a scale along x, a
+# scale along y, and the width in em of an extra stroke, which makes the narrowed lines as thick as
+# those of other characters. Chosen by eye.
 _SCALED_CHARACTERS = {"&": (0.8, 1.0, 0.0), "%": (0.65, 0.92, 0.02), "@": (0.6, 0.74, 0.05)}
 
 _NBSP = "\N{NO-BREAK SPACE}"
@@ -106,7 +107,7 @@ class Pen:
     """Draws one document, page by page, and returns it as PDF.
 
     Begin each page with `start_page`, and call `to_pdf` last. Equal calls give equal bytes. A pen
-    is for one thread.
+    may be used by one thread only.
 
     :param title: title of the document
     :param low_ink: whether to print card backs as thin lines
@@ -116,7 +117,7 @@ class Pen:
         self.low_ink = low_ink
         """Whether card backs are thin lines, see `shared_drawings.draw_shutter`."""
         self.width_mm = self.height_mm = 0.0
-        """Size of the current page. 0 before the first one."""
+        """Size of the current page. 0 before the first page."""
         self._buffer = io.BytesIO()
         # no date and no random id in the file, so that equal calls give equal bytes
         self._canvas: Any = Canvas(self._buffer, invariant=1, pageCompression=1)
@@ -150,7 +151,7 @@ class Pen:
         lean: float = 0.0,
         clip: Rectangle | None = None,
     ) -> Iterator[None]:
-        """Move the origin to (x, y), turn the axes, and scale them, until the block ends.
+        """Within a `with` block, draw in axes with their origin at (x, y), turned and scaled.
 
         :param turn_deg: angle of the turn, counter-clockwise
         :param lean: slope for drawing a table top seen at an angle. A point at y is moved to the
@@ -178,10 +179,10 @@ class Pen:
             canvas.restoreState()
 
     def both_ways(self, width_mm: float, height_mm: float) -> Iterator[bool]:
-        """Run the body of a `for` loop twice: upright, then turned by 180 degrees.
+        """Run the body of a `for` loop twice: upright, then with axes turned by 180 degrees.
 
-        The turn is about the middle of an area of this size at the origin. Yield whether the axes
-        are turned.
+        They are turned about the middle of an area of this size at the origin. Yield whether the
+        axes are turned.
         """
         with self.at(0, 0):
             yield False
@@ -198,11 +199,11 @@ class Pen:
         """Draw a line through all points.
 
         :param stroke_mm: width of the line
-        :param dash_mm: lengths of a dash and of a gap. A line without them is solid
+        :param dash_mm: lengths of a dash and of a gap. If it is empty, the line is solid
         """
         self._canvas.setStrokeColor(_reportlab_colour(colour))
         self._canvas.setLineWidth(stroke_mm)
-        # without lengths reportlab draws a solid line
+        # called without lengths, this sets a solid line
         self._canvas.setDash(*dash_mm)
         self._canvas.drawPath(self._path(points))
 
@@ -220,7 +221,8 @@ class Pen:
         """Draw a rectangle with its lower left corner at (x, y).
 
         :param fill: colour inside, or None for no fill
-        :param stroke_mm: width of its outline, which is wholly inside it, or 0 for no outline
+        :param stroke_mm: width of the outline, or 0 for no outline. All of it is inside the
+            rectangle
         """
         self._canvas.setDash()
         if fill:
@@ -282,10 +284,10 @@ class Pen:
         anchor: Anchor = "left",
         max_width_mm: float = 0.0,
     ) -> float:
-        """Draw one line of text with its base line at y. Return its width.
+        """Draw one line of text with its base line at y. Return the width of the line.
 
         :param size_mm: font size. It shrinks if the line would be wider than `max_width_mm`
-        :param anchor: which part of the line is at x
+        :param anchor: which part of the line is at x: its left end, middle or right end
         :param max_width_mm: maximum width, or 0 for no limit
         """
         words = printable(words)
@@ -367,7 +369,7 @@ class Pen:
         *,
         bold: bool = False,
     ) -> float:
-        """Draw text below y, broken into lines of at most `width_mm`. Return the y below it."""
+        """Draw text below y in lines of at most `width_mm`. Return the y below the last line."""
         for line in break_lines(words, width_mm, size_mm, bold=bold):
             y -= size_mm * LEADING
             self.text(x, y + (LEADING - 1) * size_mm, line, size_mm, bold=bold)
@@ -392,7 +394,8 @@ class Pen:
 
     def marker(self, marker: int, x: float, y: float, size_mm: float) -> None:
         """Draw the marker with this id, centred at (x, y). `size_mm` includes its black border."""
-        # the larger dictionary begins with the markers of the smaller one, so it serves all kits
+        # The dictionary of cards serves all kits, because it begins with the markers of the smaller
+        # dictionary that other kits use.
         dictionary = cv2.aruco.getPredefinedDictionary(getattr(cv2.aruco, CARD_DICTIONARY))
         bits = cv2.aruco.generateImageMarker(dictionary, marker, MARKER_MODULES)
         rows = [bytes(row) for row in bits == 0]
@@ -411,7 +414,7 @@ class Pen:
     ) -> None:
         """Draw a drawing of `companion.core.drawings`, centred at (x, y).
 
-        :param side: side whose colour it has, or None for the colour `fill`
+        :param side: side in whose colour the drawing is filled, or None for the colour `fill`
         :param plain: whether nothing is drawn on the fill, not even dots
         """
         drawing = _vector_drawing(name, side.rgb if side else fill, plain)
@@ -423,7 +426,7 @@ class Pen:
         self.line(*points, stroke_mm=HAIR_MM)
 
     def fold(self, start: Point, end: Point) -> None:
-        """Draw a dashed fold line, with white below the dashes."""
+        """Draw a dashed line to fold along, with white between the dashes."""
         self.line(start, end, stroke_mm=2 * HAIR_MM, colour=WHITE)
         self.line(start, end, stroke_mm=2 * HAIR_MM, dash_mm=(1.2, 0.8))
 
@@ -439,7 +442,7 @@ class Pen:
     ) -> None:
         """Draw the outline of a rectangle to cut out, with its lower left corner at (x, y).
 
-        Half of the line is outside the rectangle, unlike that of `rectangle`.
+        Half of the line's width is outside the rectangle. The outline of `rectangle` is inside.
         """
         right = x + width_mm
         top = y + height_mm
@@ -448,8 +451,9 @@ class Pen:
 
 
 def printable(words: str) -> str:
-    """Return a sentence in the current language, in letters that every PDF reader's fonts have
-    (Windows-1252).
+    """Return a sentence in the current language, in letters that every PDF reader's fonts have.
+
+    These are the letters of Windows-1252.
 
     >>> printable("«\N{NARROW NO-BREAK SPACE}¿Œuf, ni\N{SOFT HYPHEN}ño? »")
     '«\xa0¿Œuf, niño? »'
@@ -469,7 +473,8 @@ def break_lines(words: str, width_mm: float, size_mm: float, *, bold: bool = Fal
     """Break a paragraph into lines of at most `width_mm`.
 
     No line breaks at a non-breaking space, or between a number and its unit. If the last line would
-    have only one word, a second one comes down from the line above, if that has at least three.
+    have only one word, the last word of the line above is moved down to it, provided that the line
+    above has at least three words.
 
     >>> break_lines("une plaque de 5 mm", text_width("une plaque de 5", 3), 3)
     ['une plaque', 'de 5\\xa0mm']
@@ -500,10 +505,10 @@ def _rgb(colour: str) -> tuple[int, int, int]:
 
 
 def ink_on(colour: str) -> str:
-    """Return ink or white, whichever has more contrast on a `#rrggbb` fill.
+    """Return `INK` or `WHITE`, whichever has more contrast on a `#rrggbb` fill.
 
-    The formula is the relative luminance of WCAG 2. At about 0.18 black and white have the same
-    contrast.
+    The relative luminance of WCAG 2 decides. At a luminance of about 0.18, black and white have the
+    same contrast.
     """
     # the exponent approximates sRGB's curve, closely enough to choose between two colours
     red, green, blue = ((part / 255) ** 2.2 for part in _rgb(colour))

@@ -1,6 +1,7 @@
-"""A printed kit as the camera sees it once it is cut out: its own pages, rendered as pictures.
+"""A printed kit as the camera sees it once it is cut out: what is printed, rendered as pictures.
 
-The simulated table shows these, so that a simulation reads what people hold in their hands.
+The simulated table shows these pictures, so that a simulation reads what people hold in their
+hands.
 """
 
 from __future__ import annotations
@@ -27,10 +28,11 @@ from vision.simulation.view import CameraView
 # Resolution of the pictures. It is finer than any camera's: a marker's module of 1.8 mm is 11 px.
 PX_PER_MM = 6.0
 
-# Light reflected by white paper and by black toner, of 255. Chosen by eye: neither is pure.
+# Light that white paper and black toner reflect, from 0 to 255. Chosen by eye: real paper is not
+# quite white, and real toner not quite black.
 _PAPER_BGR = (238, 243, 244)
 _INK_BGR = (27, 20, 24)
-# Maximum number of kits in the cache. More than the games that are on during an evening.
+# Maximum number of kits in the cache, more than the games that are played in one evening.
 _MAX_CACHED = 8
 
 # Colour picture (height, width, 3): blue, green, red.
@@ -47,7 +49,7 @@ def printed_table(kit: Kit, view: CameraView | None = None) -> SimulatedTable:
 
 
 def printed_kit(kit: Kit) -> PrintedKit:
-    """Return the pictures of a printed and cut-out kit. The latest ones are cached."""
+    """Return the pictures of a printed and cut-out kit. The kits used last are cached."""
     key = repr(kit)
     with _lock:
         if key not in _cache:
@@ -78,7 +80,8 @@ def _print_tops(kit: Kit) -> Mapping[int, bytes]:
     Each is printed on a page of its own size.
     """
     pen = Pen(kit.title)
-    # includes kits with more equal pieces than markers, which cannot be printed for people
+    # This also works for kits with more equal pieces than markers. `tag_pages`, which prints for
+    # people, refuses those.
     tags = [Tag(kit, faces) for faces in kit.tags]
     markers = []
     for tag in tags:
@@ -118,8 +121,8 @@ def _render_pages(pen: Pen) -> list[Picture]:
     points_per_mm = 72 / 25.4
     ink = np.array(_INK_BGR)
     paper = np.array(_PAPER_BGR)
-    # Each level of a channel mixes ink and paper. The table (256, 1, 3) maps levels of the page to
-    # reflected light.
+    # The page is rendered in pure black and white. Each level between them is a mixture of ink and
+    # paper. The table `light`, of shape (256, 1, 3), maps levels to reflected light.
     shares = np.arange(256)[:, None, None] / 255
     light = (ink + (paper - ink) * shares).round().astype(np.uint8)
     document = pypdfium2.PdfDocument(pen.to_pdf())

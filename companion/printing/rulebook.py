@@ -1,7 +1,7 @@
-"""The pictures in the rules of a game: examples, played by the game itself, and the board at the
+"""The pictures in the rules of a game: examples that the game itself plays, and the board at the
 start.
 
-Nothing is drawn here. `illustrate` says what a picture shows, and the pages draw it.
+This module draws nothing. `illustrate` says what a picture shows, and the web pages draw it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Illustration(NamedTuple):
     """The kit, with only that part of the board which is drawn."""
     before: Layout
     after: Layout
-    """The layouts before and after the last action. Both are the start if there is none."""
+    """The layouts before and after the last action. Without an action, both are the start."""
     moves: tuple[HandMove, ...]
     """Moves of hands from one layout to the other."""
     events: tuple[Event, ...]
@@ -45,8 +45,8 @@ def illustrations(game: Game[Any, Any]) -> Mapping[str, Illustration]:
 def illustrate(game: Game[Any, Any], example: Example) -> Illustration:
     """Play an example and return what its picture shows.
 
-    Without actions both layouts are the board at the start. Otherwise they are those before and
-    after the last action, as far as `Example.stage`.
+    Without actions, both layouts are the board at the start. Otherwise they are the layouts before
+    and after the last action, of which stages after `Example.stage` are left out.
 
     Raises `Malformed`, `Illegal` or ValueError if the game cannot play it as written.
     """

@@ -1,8 +1,8 @@
-"""Drawings that printed pages share: head and foot of a page, the signpost, the shutter of card
-backs and walls, and the rims of tags.
+"""Drawings that printed pages share.
 
-All lengths are in mm, in the axes of the pen, see `companion.printing.pdf_pen`. Offsets without a
-name were chosen by eye.
+They are the head and the foot of a page, the signpost, the shutter (the stripes of card backs and
+walls), and the rims of tags. All lengths are in mm, in the axes of the pen, see
+`companion.printing.pdf_pen`. Offsets without a name were chosen by eye.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ def draw_head(pen: Pen, title: str, words: str) -> None:
 def draw_signpost(
     pen: Pen, x: float, y: float, width_mm: float, height_mm: float, *, words: str
 ) -> None:
-    """Draw a yellow signpost that says what to do first, with its tip to the right.
+    """Draw a yellow signpost that says what to do first, with its tip at the right.
 
-    (x, y) is its lower left corner.
+    (x, y) is the lower left corner of the signpost.
     """
     half_mm = height_mm / 2
     right = x + width_mm
@@ -67,7 +67,7 @@ def draw_signpost(
     neck = right - half_mm
     top = y + height_mm
     pen.polygon((x, y), (neck, y), (right, y + half_mm), (neck, top), (x, top), fill=SIGN_COLOUR)
-    # as large as the height of the signpost and the length of its words allow
+    # the words are as large as the height and the width of the signpost allow
     size_mm = min(0.52 * height_mm, (width_mm - half_mm - 8) / text_width(words, 1.0, bold=True))
     pen.text(x + 5, y + half_mm - DIGIT_HEIGHT_EM / 2 * size_mm, words, size_mm, bold=True)
 
@@ -99,12 +99,12 @@ def draw_foot(pen: Pen, words: str, hint: str, page_number: str = "") -> None:
 def draw_shutter(
     pen: Pen, width_mm: float, height_mm: float, clip: Rectangle | None = None
 ) -> None:
-    """Draw the shutter: the dark diagonal stripes of card backs and walls, on width x height.
+    """Draw the shutter, the dark diagonal stripes of card backs and walls, from the origin on.
 
-    The pattern looks the same after a half turn about the middle of width x height, so a card's
-    back does not tell which end is up. With `pen.low_ink` the stripes are thin lines.
+    The pattern looks the same after a half turn about the middle of the area, so the back of a card
+    does not tell which end of the card is up. With `pen.low_ink` the stripes are thin lines.
 
-    :param clip: area to fill instead, if the stripes have to reach beyond width x height
+    :param clip: area to fill instead, if the stripes have to reach beyond `width_mm` x `height_mm`
     """
     clip = clip or Rectangle(0, 0, width_mm, height_mm)
     reach = max(clip.width, clip.height)
@@ -115,7 +115,7 @@ def draw_shutter(
             pen.centred_rectangle(0, 0, 2 * reach, 2 * reach, fill=SHUTTER_TONE)
         stripe_mm = STROKE_MM if pen.low_ink else _STRIPE_MM
         with pen.at(0, 0, turn_deg=-45):
-            # symmetric about the middle, so a half turn changes nothing
+            # the stripes are symmetric about the middle, so a half turn changes nothing
             for pair in range(-pairs, pairs + 1):
                 pen.centred_rectangle(2 * pair * _STRIPE_MM, 0, stripe_mm, 2 * reach, fill=INK)
 
@@ -125,8 +125,8 @@ def draw_rim(pen: Pen, size_mm: float, rim_mm: float, side: Side | None, *, dott
 
     :param size_mm: side of the tag
     :param rim_mm: width of the rim
-    :param side: side whose colour it has, or None for grey
-    :param dotted: whether dots are drawn on it, the pattern of North
+    :param side: side whose colour the rim has, or None for grey
+    :param dotted: whether the rim has dots, which are the pattern of North
     """
     colour = side.rgb if side else STONE
     inner_mm = size_mm - 2 * rim_mm
@@ -134,13 +134,13 @@ def draw_rim(pen: Pen, size_mm: float, rim_mm: float, side: Side | None, *, dott
     pen.outline(rim_mm, rim_mm, inner_mm, inner_mm)
     if not dotted:
         return
-    # dots at equal distances along the middle of all four edges, with a single one at each corner
+    # dots at equal distances along the middle of all four edges of the rim, and one at each corner
     low = rim_mm / 2
     high = size_mm - low
     dots_per_edge = max(1, round((high - low) / _RIM_DOT_PITCH_MM))
     radius_mm = min(0.25 * rim_mm, 0.45)
     for index in range(dots_per_edge):
-        # counter-clockwise: the lower edge to the right, the upper one back to the left
+        # counter-clockwise: along the lower edge to the right, and along the upper one to the left
         forward = low + (high - low) * index / dots_per_edge
         back = size_mm - forward
         for x, y in ((forward, low), (high, forward), (back, high), (low, back)):

@@ -3,8 +3,8 @@
 Pure geometry, in board axes as in `companion.core.kit`: x to South's right, y away from South. All
 lengths are in mm.
 
-Two pages overlap at a joint, shown here along x. A flap is glued below the next page, whose bleed
-is cut off first:
+Two pages overlap at a joint, shown here along x. The flap of one page is glued below the next page,
+whose bleed is cut off first:
 
     page A1  |========core=========|--flap--|
     page B1                 |bleed-|========core=========|
@@ -24,7 +24,7 @@ from companion.core.errors import Malformed
 from companion.core.kit import Board
 
 Paper = Literal["a4", "letter", "a3", "a2", "a1"]
-# Width and height of upright paper, ISO 216 and ANSI/ASME Y14.1. Sizes above A4 need a print shop.
+# Width and height of upright paper (ISO 216 and ANSI/ASME Y14.1). Sizes above A4 need a print shop.
 PAPER_SIZES_MM: Mapping[Paper, tuple[float, float]] = {
     "a4": (210.0, 297.0),
     "letter": (215.9, 279.4),
@@ -35,17 +35,15 @@ PAPER_SIZES_MM: Mapping[Paper, tuple[float, float]] = {
 # White margin on all sides. Most printers cannot print the outer 4 to 6.4 mm of a page.
 MARGIN_MM = 7.0
 # Height of the ruler with its words, see `shared_drawings.draw_foot`. Pages of cards leave only
-# this free above the lower margin.
+# this height free above the lower margin.
 LOW_FOOT_MM = 6.4
 # Height of the band above the lower margin: the ruler, and a gap of 3.6 mm to the board.
 FOOT_MM = 10.0
 # Width of the flap beyond a joint at the right and upper edge of a page. The next page is glued on
-# it.
-#
-# Chosen by eye: narrower flaps come loose, wider ones leave less of the page to the board.
+# the flap. Chosen by eye: narrower flaps come loose, and wider ones leave less of the page to the
+# board.
 FLAP_MM = 10.0
-# Width of the bleed before a joint at the left and lower edge of a page. It is cut off.
-#
+# Width of the bleed before a joint at the left and lower edge of a page. The bleed is cut off.
 # Chosen by eye: a cut may miss its line by this much before white paper shows.
 BLEED_MM = 4.0
 # White between the outermost quiet zone and the edge of the board, for an inexact cut.
@@ -53,7 +51,7 @@ TRIM_MM = 0.6
 # Width reserved for coordinates outside the squares. Their font size is 4.2 mm.
 LABEL_MM = 7.0
 
-# Minimum distance between a cross and a corner of its page: an arm of 4 mm and its number.
+# Minimum distance between a cross and a corner of its page: enough for an arm of 4 mm and a number.
 _CROSS_CLEARANCE_MM = 8.0
 # Allowance for sums of lengths that are not exact in floating point.
 _ROUNDING_MM = 1e-6
@@ -192,12 +190,12 @@ class Tiling:
 def _cross_spots(low: float, high: float, preferred: Sequence[float]) -> tuple[float, float]:
     """Return two spots for crosses between low and high, about a fifth from either end.
 
-    They are preferred spots if at least two of those are far enough from the ends.
+    If at least two preferred spots are far enough from the ends, return two of these.
     """
     usable = [
         spot for spot in preferred if low + _CROSS_CLEARANCE_MM < spot < high - _CROSS_CLEARANCE_MM
     ]
-    # a fifth from either end: crosses far apart keep a page from turning about one of them
+    # a fifth from either end, because a page could turn about a pair of crosses that are close
     ideal_first = low + 0.2 * (high - low)
     ideal_second = low + 0.8 * (high - low)
     if len(usable) < 2:
@@ -208,7 +206,7 @@ def _cross_spots(low: float, high: float, preferred: Sequence[float]) -> tuple[f
 
 
 class _Span(NamedTuple):
-    """The extent of a page along one axis: of its core, and of its printed part."""
+    """Where a page begins and ends along one axis: its core, and its printed part."""
 
     low: float
     high: float
@@ -223,7 +221,7 @@ def _spans(edges: tuple[float, ...]) -> list[_Span]:
     """
     spans = []
     for low, high in pairwise(edges):
-        # a page extends beyond its lower joint by a bleed, beyond its upper one by a flap
+        # a page extends beyond its lower joint by a bleed, and beyond its upper joint by a flap
         bleed = 0.0 if low == edges[0] else BLEED_MM
         flap = 0.0 if high == edges[-1] else FLAP_MM
         spans.append(_Span(low, high, low - bleed, high + flap))
@@ -239,24 +237,24 @@ def quiet_mm(marker_mm: float) -> float:
 
 
 def has_outside_labels(board: Board) -> bool:
-    """Return whether coordinates are printed beyond the strips.
+    """Return whether coordinates are printed beyond the strips of a board.
 
-    Lanes (boards with a `depth_mm`) have their numbers in the strips.
+    Boards of lanes, which have a `depth_mm`, have their numbers in the strips.
     """
     return not board.labels_in_squares and not board.depth_mm
 
 
 def board_extent(board: Board) -> Rectangle:
-    """Return the extent of a whole board: squares, strips, quiet zones of the corner markers, and
-    outside labels.
+    """Return the extent of a whole board, with the lower left corner of its squares at the origin.
 
-    The origin is the lower left corner of the squares.
+    It contains the squares, the strips, the quiet zones of the corner markers, and outside labels.
     """
     quiet = quiet_mm(board.corner_mm)
-    # how far the board reaches beyond its squares: in x to the left and right of the quiet zones of
-    # its markers, in y above and below, including the strips
+    # how far the board reaches beyond its squares along x, where the quiet zones of its markers
+    # stick out
     margin_x = quiet + TRIM_MM
-    # corner markers are in the middle of their strip, and may reach beyond it
+    # Along y it reaches as far as its strips. Corner markers are in the middle of their strip, and
+    # may reach beyond it.
     corner_reach = board.strip_mm / 2 + board.corner_mm / 2 + quiet
     margin_y = max(board.strip_mm, corner_reach) + TRIM_MM / 2
     if has_outside_labels(board):
@@ -277,15 +275,17 @@ def tile_board(board: Board, width_mm: float, height_mm: float, foot_mm: float) 
     """
     extent = board_extent(board)
     gaps_x = _gap_middles(board.files, board.pitch_mm, board.gap_mm)
-    # corner markers are clear of all gaps between ranks, but not of all gaps between files
+    # A joint must not cut a corner marker. All gaps between ranks are clear of the markers, but not
+    # all gaps between files.
     corner_reach = board.corner_mm + quiet_mm(board.corner_mm)
     possible_joints_x = [x for x in gaps_x if corner_reach <= x <= board.width_mm - corner_reach]
     possible_joints_y = _gap_middles(board.ranks, board.rank_pitch_mm, board.gap_mm)
-    # crosses stand between the squares, too
+    # crosses are printed between the squares, too
     spots_x = gaps_x
     spots_y = possible_joints_y
     if not board.gap_mm:
-        # without gaps a cross would vanish in the lines, so it goes to the middle of a square
+        # without gaps, a cross would vanish in the lines, so it is printed in the middle of a
+        # square
         spots_x = [(file + 0.5) * board.pitch_mm for file in range(board.files)]
         spots_y = [(rank + 0.5) * board.rank_pitch_mm for rank in range(board.ranks)]
     tilings = []
@@ -300,7 +300,7 @@ def tile_board(board: Board, width_mm: float, height_mm: float, foot_mm: float) 
             f"Squares of {max(board.square_mm, board.depth_mm):g} mm do not fit the paper:"
             f" make them smaller than {width_mm - 30:.0f} mm"
         )
-    # on a tie min takes the first, the upright one
+    # on a tie `min` takes the first, whose pages are upright
     return min(tilings, key=lambda tiling: tiling.page_count)
 
 
@@ -312,9 +312,9 @@ def _gap_middles(count: int, pitch_mm: float, gap_mm: float) -> list[float]:
 def _choose_joints(
     low: float, high: float, page_mm: float, possible_joints: list[float]
 ) -> tuple[float, ...] | None:
-    """Return the fewest joints with which every page fits `page_mm`, or None if none do.
+    """Return the fewest joints with which every page fits `page_mm`.
 
-    Of several choices, return that with the most even pages.
+    Of several choices, return the one with the most even pages. Return None if no choice fits.
 
     :param low: lower edge of the board
     :param high: upper edge of the board
@@ -329,7 +329,7 @@ def _choose_joints(
                 widest = max(span.high - span.low for span in spans)
                 fitting.append((widest, cuts))
         if fitting:
-            # most even: the widest page is as narrow as possible
+            # pages are most even if the widest one is as narrow as possible
             _, most_even = min(fitting)
             return most_even
     return None

@@ -1,5 +1,6 @@
-"""The pages of a printable kit: instructions, board, pieces, cards. May import what
-`companion.printing` may import.
+"""The pages of a printable kit: instructions, board, pieces and cards.
+
+May import what `companion.printing` may import.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from companion.core.kit import Kit, Seat
 
 
 def seat_words(kit: Kit, seat: Seat) -> str:
-    """Return which side sits at a seat, such as “South is purple”."""
+    """Return a sentence that says which side sits at a seat, such as “South is purple”."""
     side = kit.sides[seat].name
     if seat is Seat.SOUTH:
         return say("South is {side}", side=side)

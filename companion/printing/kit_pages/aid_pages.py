@@ -1,9 +1,9 @@
 """What is printed below a kit's pieces: player aids, hand cards, tiles and walls for orders, and a
 score sheet.
 
-A tile stands for one order, and players lay their tiles where the other side does not see them.
-Tiles have a marker if the camera reads them (`Kit.order_tiles`). They then lie in a row with a
-strip of markers, behind a wall of two leaves. Otherwise they lie behind a simple wall.
+A tile stands for one order, and players lay their tiles where the other side does not see them. If
+the camera reads tiles (`Kit.order_tiles`), each has a marker, and they lie in a row with a strip of
+markers, behind a wall of two leaves. If not, they lie behind a simple wall.
 
 All lengths are in mm. Offsets without a name, such as those of base lines, were chosen by eye.
 """
@@ -30,7 +30,7 @@ _MARGIN_MM = 5.0
 _GOAL_MM = 8.0
 # Font size of the titles of points and steps.
 _TITLE_MM = 4.2
-# Font size of their text.
+# Font size of the text of points and steps.
 _TEXT_MM = 3.6
 # Font size of what is less important.
 _SMALL_MM = 3.1
@@ -38,9 +38,9 @@ _SMALL_MM = 3.1
 _HEAD_MM = 16.0
 # Height of a row of the list in a player aid.
 _ROW_MM = 9.5
-# Height of the headings of the list's columns.
+# Height of the headings above the list's columns.
 _COLUMN_HEADS_MM = 6.0
-# Share of a player aid's width that the list has.
+# Share of a player aid's width that the list takes.
 _LIST_SHARE = 0.42
 # Width of a column of figures.
 _COLUMN_MM = 15.0
@@ -55,7 +55,7 @@ _FRONT_FLAP_MM = 12.0
 _STEPS_MM = 36.0
 # White around a tile's marker of 20 mm: one module, see `tiling.quiet_mm`, rounded up.
 _QUIET_MM = 3.0
-# Number of tiles of each order: the most that may be laid at once.
+# Number of tiles that are printed of each order. No more can be laid at once.
 _COPIES = 3
 # Height of a wall. It stands on its foot between the tiles and the other player.
 _WALL_MM = 48.0
@@ -103,7 +103,7 @@ def page_parts(kit: Kit, extras: Extras, area: Rectangle) -> Iterator[PagePart]:
         draw_walls = partial(_draw_walls, kit=kit, places=extras.places, width=width)
         yield PagePart(height, ("walls",), draw_walls)
 
-    # with piles at a seat's side, the score sheet stands beside those
+    # if a seat has piles at its side, the score sheet is on their page (`sheets`)
     has_side_piles = kit.deck is not None and kit.deck.side_piles
     if extras.aids and not has_side_piles:
         height = _SCORE_HEAD_MM + _MIN_SCORE_ROWS * _SCORE_ROW_MM
@@ -115,7 +115,7 @@ def page_parts(kit: Kit, extras: Extras, area: Rectangle) -> Iterator[PagePart]:
 
 
 def _aid_height(aid: PlayerAid, width: float) -> float:
-    # measured by drawing on a page that is thrown away
+    # the text is measured by drawing it with a pen whose document is thrown away
     points_height = -_draw_aid_points(Pen(""), aid, 0, 0, width)
     list_height = len(aid.rows) * _ROW_MM + _COLUMN_HEADS_MM
     return _HEAD_MM + 1.5 + max(points_height, list_height) + _MARGIN_MM
@@ -134,15 +134,13 @@ def _draw_aid_points(pen: Pen, aid: PlayerAid, x: float, y: float, width: float)
 def _draw_aid(
     pen: Pen, height: float, *, kit: Kit, seat: Seat, aid: PlayerAid, width: float
 ) -> None:
-    """Draw a player aid: its seat and the goal at the head, the list at the left, the rules in
-    brief at the right.
-    """
+    """Draw a player aid: goal and seat at the head, then the list, and the rules in brief."""
     side = kit.sides[seat]
     right = width - _MARGIN_MM
     top = height - _HEAD_MM
     pen.rectangle(0, 0, width, height, stroke_mm=0.8)
 
-    # the head: the seat at the right, the goal in the remaining width
+    # the head: the seat at the right, and the goal in the rest of the width
     pen.drawing(side.drawing, _MARGIN_MM + 5, height - 7.5, 10, side)
     words = seat_words(kit, seat)
     words_width = pen.text(right, height - 9.6, words, _SMALL_MM, anchor="right")
@@ -151,6 +149,7 @@ def _draw_aid(
     pen.text(goal_x, height - 10.4, aid.goal, _GOAL_MM, bold=True, max_width_mm=max_goal_width)
     pen.line((_MARGIN_MM, top + 1), (right, top + 1), stroke_mm=0.6)
 
+    # the list at the left of a line, and the rules in brief at its right
     middle = _LIST_SHARE * width
     pen.line((middle, _MARGIN_MM), (middle, top - 2), stroke_mm=0.3, colour=RULE)
     with pen.at(_MARGIN_MM, top):
@@ -160,9 +159,9 @@ def _draw_aid(
 
 
 def _draw_aid_list(pen: Pen, kit: Kit, aid: PlayerAid, width: float, height: float) -> None:
-    """Draw the list below its heading, with the origin at its upper left.
+    """Draw the list below its headings, with the origin at its upper left.
 
-    Its rows share the height, but a few rows stay together instead of spreading over all of it.
+    The rows share the height. But if there are only a few, they stay together at the top.
     """
     row_height = min(1.5 * _ROW_MM, (height - _COLUMN_HEADS_MM) / len(aid.rows))
 
@@ -202,7 +201,7 @@ def _draw_aid_list(pen: Pen, kit: Kit, aid: PlayerAid, width: float, height: flo
 
 
 def _draw_aid_sign(pen: Pen, kit: Kit, row: AidRow, y: float) -> None:
-    """Draw the sign at the left of a row, at most 8 mm high and centred at y."""
+    """Draw the sign at the left of a row, at most 8 mm high, and centred at y."""
     if row.face:
         draw_picture(pen, kit, kit.face(row.face), 8.0, (4.2, y))
     elif row.drawing:
@@ -215,7 +214,7 @@ def _draw_aid_sign(pen: Pen, kit: Kit, row: AidRow, y: float) -> None:
 
 
 def _draw_hand_cards(pen: Pen, height: float, *, side: Side, cards: tuple[str, ...]) -> None:
-    """Draw hand cards side by side, each with a big figure, and its side in two corners."""
+    """Draw hand cards side by side, each with a big figure, and the side's drawing twice."""
     width = _CARD_WIDTH_MM
     for index, card in enumerate(cards):
         with pen.at(index * (width + 2.4), 0):
@@ -242,10 +241,10 @@ def _tile_depth(kit: Kit) -> float:
 
 
 def _draw_tile(pen: Pen, kit: Kit, seat: Seat, tile: OrderTile) -> None:
-    """Draw a tile: letter, drawing and word on the side's colour, with its lower left corner at the
-    origin.
+    """Draw a tile: letter, drawing and word on the side's colour.
 
-    A tile that the camera reads has its marker on white below.
+    The lower left corner of the tile is at the origin. If the camera reads tiles, the marker is on
+    white below the colour.
     """
     order_tiles = kit.order_tiles
     ink = ink_on(kit.sides[seat].rgb)
@@ -281,8 +280,9 @@ def _draw_tile(pen: Pen, kit: Kit, seat: Seat, tile: OrderTile) -> None:
 
 
 def _draw_tile_ground(pen: Pen, kit: Kit, seat: Seat, width: float, height: float) -> None:
-    """Draw the colour of a side. North also gets dots along two edges, clear of letter, drawing and
-    word.
+    """Draw the colour of a side, with North's pattern: dots along two edges.
+
+    The dots are clear of the letter, the drawing and the word.
     """
     colour = kit.sides[seat].rgb
     pen.rectangle(0, 0, width, height, fill=colour)
@@ -292,7 +292,7 @@ def _draw_tile_ground(pen: Pen, kit: Kit, seat: Seat, width: float, height: floa
     right = width - 1.0
     for step in range(1, 8):
         y = height * step / 8
-        # the letter is at the upper left
+        # the letter is at the upper left, so no dots are there
         for x in (left, right) if y <= height - 7 else (right,):
             pen.dot(x, y, 0.45, fill=ink_on(colour))
 
@@ -301,7 +301,7 @@ def _draw_tile_ground(pen: Pen, kit: Kit, seat: Seat, width: float, height: floa
 
 
 def _draw_row_steps(pen: Pen, width: float) -> None:
-    """Draw in three columns how to give orders with tiles, with the origin at the lower left."""
+    """Draw three columns of text on how to give orders with tiles, from the origin up."""
     steps = (
         (
             say("Lay your tiles"),
@@ -322,9 +322,9 @@ def _draw_row_steps(pen: Pen, width: float) -> None:
 def _draw_tile_rows(
     pen: Pen, _height: float, *, kit: Kit, order_tiles: OrderTiles, width: float
 ) -> None:
-    """Draw a row of tiles for each side, and below both the steps for using them.
+    """Draw a row for the tiles of each side, and below both rows the steps for using them.
 
-    The parts of a row, from the far edge to the edge of its player:
+    A row has these parts, from the far edge to the edge of its player:
 
         flap          folded outwards so that the wall stands
         outer leaf    the wall: two leaves to glue back to back
@@ -353,7 +353,7 @@ def _draw_tile_rows(
                     order_tiles.depth_mm,
                     order_tiles.gap_mm,
                 )
-            # the outer leaf is folded back, so its sign is printed upside down
+            # the outer leaf is folded back, so the side's drawing on it is printed upside down
             with pen.at(row_width, flap_y, turn_deg=180):
                 _draw_leaf(
                     pen,
@@ -385,7 +385,8 @@ def _draw_walls(pen: Pen, _height: float, *, kit: Kit, places: int, width: float
             _draw_numbered_places(pen, places, _TILE_MM, _PLACES_MM - 2 * gap, gap)
             with pen.at(0, wall_y):
                 _draw_leaf(pen, kit.sides[seat], row_width, _WALL_MM, drawing_mm=20, radius_mm=15)
-            # the lowest line of the shutter reaches a little into the foot
+            # the lowest stripe of the shutter reaches a little into the foot, so cover it with
+            # white
             pen.rectangle(0, foot_y, row_width, _FOOT_MM, fill=WHITE)
             _draw_wall(
                 pen,
@@ -409,8 +410,9 @@ def _draw_numbered_places(pen: Pen, places: int, width: float, depth: float, gap
 def _draw_leaf(
     pen: Pen, side: Side, width: float, height: float, *, drawing_mm: float, radius_mm: float
 ) -> None:
-    """Draw the leaf that the other player sees: the dark stripes of `draw_shutter`, and the side's
-    drawing on a white disc.
+    """Draw the leaf of a wall that the other player sees.
+
+    It has the dark stripes of `draw_shutter`, and the side's drawing on a white disc.
     """
     draw_shutter(pen, width, height)
     pen.dot(width / 2, height / 2, radius_mm, fill=WHITE)
@@ -427,7 +429,7 @@ def _draw_wall(
     label_y: float,
     folds: tuple[float, ...],
 ) -> None:
-    """Draw the label of a wall, its outline to cut, and its folds at these y."""
+    """Draw the label of a wall, the outline to cut it out, and its folds at these y."""
     pen.centred_bold_text(width / 2, label_y, seat_words(kit, seat), 4.2, max_width_mm=width - 6)
     pen.outline(0, 0, width, height)
     for y in folds:
@@ -435,12 +437,12 @@ def _draw_wall(
 
 
 def draw_score_sheet(pen: Pen, height: float, *, kit: Kit, width: float) -> None:
-    """Draw a table for the dates, players, winners and numbers of turns of games."""
+    """Draw a table with a row for each game: its date, players, winner and number of turns."""
     names = [kit.sides[seat].name for seat in SEATS]
     heads = [say("date"), *names, say("winner"), say("turns")]
     edges = [share * width for share in (0.0, 0.14, 0.42, 0.70, 0.86)]
     top = height - _SCORE_HEAD_MM
-    # as many whole rows as fit
+    # as many rows as fit
     rows = int(top / _SCORE_ROW_MM)
     bottom = top - rows * _SCORE_ROW_MM
 

@@ -1,12 +1,12 @@
-"""The pages of the printed board: squares or lanes, the strips with the corner markers, and the
-joints and edges to glue.
+"""The pages of the printed board.
 
-Everything is drawn in board axes, see `companion.core.kit`. All lengths are in mm. Boards of cards
-have lanes, numbered from 0 at South's left. Each lane has a zone for either seat, in which a fan of
-cards grows away from the seat's edge.
+A board has squares or lanes, two strips with the corner markers, and joints to cut and glue. Boards
+of cards have lanes, numbered from 0 at South's left. Each lane has a zone for either seat, in which
+a fan of cards grows away from the seat's edge.
 
-Each page shows a part of the board, see `BoardPage`. Offsets without a name, such as those of base
-lines, were chosen by eye.
+Each page shows a part of the board, see `BoardPage`. Everything is drawn in board axes, see
+`companion.core.kit`. All lengths are in mm. Offsets without a name, such as those of base lines,
+were chosen by eye.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ from companion.printing.tiling import (
 
 # Font size of a lane's number.
 _LANE_NUMBER_MM = 17.0
-# Size of the side's drawing in a zone. At this size a diamond or a ring is smaller than a card's
-# marker of 12.5 mm, so that the camera does not look for one there.
+# Size of the side's drawing in a zone. A diamond or a ring of this size is smaller than the marker
+# of a card (12.5 mm), so that the camera does not look for a marker there.
 _ZONE_DRAWING_MM = 10.0
 # Length of the marks that show where each further card of a fan ends.
 _CARD_MARK_MM = 6.0
@@ -62,7 +62,7 @@ _STRIP_GAP_MM = 2.0
 _OUTSIDE_LABEL_MM = 4.2
 # Length of an arm of a cross, by which two pages are aligned.
 _CROSS_ARM_MM = 4.0
-# Smallest scale of the writing in a strip. Below it the title would be smaller than 3.2 mm.
+# Smallest scale of the writing in a strip. At a smaller one the title would be smaller than 3.2 mm.
 _MIN_STRIP_SCALE = 0.4
 
 
@@ -70,7 +70,7 @@ def draw_board(pen: Pen, kit: Kit, tiling: Tiling, page: BoardPage, area: Rectan
     """Draw one page of the board, centred in the printable area of the page."""
     printed = page.printed
     x, y = printed.centre
-    # from here on in board axes, with the middle of what is printed in the middle of the area
+    # draw in board axes, with the middle of the printed part in the middle of the area
     with pen.at(*area.centre), pen.at(-x, -y, clip=printed):
         if kit.deck:
             _draw_lanes(pen, kit, kit.deck)
@@ -122,7 +122,7 @@ def _draw_goals(pen: Pen, kit: Kit) -> None:
     The tints are light, and clear of the white around the corner markers.
     """
     board = kit.board
-    # a goal ends at twice the white that a marker needs, because its tint is printed
+    # a goal keeps twice as much white around the marker as the marker needs, because it is tinted
     left = board.corner_mm + 2 * quiet_mm(board.corner_mm)
     width_mm = board.width_mm - 2 * left
     depth_mm = board.strip_mm - 2 * _GOAL_RIM_MM
@@ -142,7 +142,10 @@ def _draw_goals(pen: Pen, kit: Kit) -> None:
 
 
 def _draw_strips(pen: Pen, kit: Kit, joints_x: tuple[float, ...]) -> None:
-    """Draw title and seat in both strips, in the widest gap between markers, cuts and numbers."""
+    """Draw title and seat in both strips, where the gap between other things is widest.
+
+    The other things are corner markers, cuts between pages, and the numbers of lanes.
+    """
     board = kit.board
     # the writing comes close to a corner marker, but not into the white around it
     reach = board.corner_mm + quiet_mm(board.corner_mm) + _STRIP_GAP_MM
@@ -158,7 +161,7 @@ def _draw_strips(pen: Pen, kit: Kit, joints_x: tuple[float, ...]) -> None:
     edges.append(board.width_mm - reach)
     gaps = list(pairwise(edges))[::2]
 
-    # of equally wide gaps (within 1 mm), South takes the first and North the last
+    # if several gaps are the widest (within 1 mm), South takes the first and North the last
     widest_mm = max(right - left for left, right in gaps)
     widest_gaps = [(left, right) for left, right in gaps if right - left > widest_mm - 1]
     for seat, (left, right) in zip(SEATS, (widest_gaps[0], widest_gaps[-1]), strict=True):
@@ -174,10 +177,10 @@ def _strip_y(board: Board, seat: Seat) -> float:
 
 
 def _draw_strip(pen: Pen, kit: Kit, seat: Seat, max_width_mm: float) -> None:
-    """Draw the side's drawing, the title and the seat, in reading direction of the seat.
+    """Draw the side's drawing, the title and the seat, as the seat reads them.
 
-    The origin is in their middle. They shrink to `max_width_mm`, and are left out where they would
-    be too small to read.
+    The origin is in their middle. They shrink to `max_width_mm`, and are left out if they would be
+    too small to read.
     """
     side = kit.sides[seat]
     words = seat_words(kit, seat)
@@ -195,9 +198,7 @@ def _draw_strip(pen: Pen, kit: Kit, seat: Seat, max_width_mm: float) -> None:
 
 
 def _draw_lanes(pen: Pen, kit: Kit, deck: Deck) -> None:
-    """Draw the lanes of a board of cards: the zones of both seats, and each lane's number in both
-    strips.
-    """
+    """Draw the lanes of a board of cards: the zones of both seats, and the number in each strip."""
     board = kit.board
     for seat in SEATS:
         edge = deck.zones[seat] * board.rank_pitch_mm
@@ -205,7 +206,7 @@ def _draw_lanes(pen: Pen, kit: Kit, deck: Deck) -> None:
             edge += board.depth_mm
         for file, x in enumerate(_lane_middles(board)):
             with pen.at(x, _strip_y(board, seat), turn_deg=_TURN_DEG[seat]):
-                # half the height of a digit below the middle
+                # the base line is half the height of a digit below the middle
                 pen.centred_bold_text(
                     0, -DIGIT_HEIGHT_EM / 2 * _LANE_NUMBER_MM, str(file), _LANE_NUMBER_MM
                 )
@@ -219,10 +220,10 @@ def _lane_middles(board: Board) -> list[float]:
 
 
 def _draw_zone(pen: Pen, board: Board, deck: Deck, side: Side) -> None:
-    """Draw a zone as its seat sees it: outline, place of the first card, marks for further cards,
-    and an arrow in the direction in which the fan grows.
+    """Draw a zone as its seat sees it, with the origin in the middle of the zone's near edge.
 
-    The origin is the middle of the zone's near edge.
+    A zone has an outline, the place of the first card, marks for further cards, and an arrow in the
+    direction in which the fan grows.
     """
     depth_mm = board.depth_mm
     half_card = deck.width_mm / 2
@@ -271,13 +272,14 @@ def _draw_zone(pen: Pen, board: Board, deck: Deck, side: Side) -> None:
 
 
 def _draw_outside_labels(pen: Pen, board: Board) -> None:
-    """Draw the files beyond the strips and the ranks left and right of the squares, readable from
-    both seats.
+    """Draw the names of files and ranks around the board, once for each seat.
+
+    Files are beyond the strips, and ranks are at the left and the right of the squares.
     """
     corner_reach = board.strip_mm / 2 + board.corner_mm / 2 + quiet_mm(board.corner_mm)
     low = -max(board.strip_mm, corner_reach) - 5.2
     for is_turned in pen.both_ways(board.width_mm, board.height_mm):
-        # turned by 180 degrees, the last square is where the first one was
+        # in axes that are turned by 180 degrees, the last square is where the first one was
         names = map(str, reversed(board.squares) if is_turned else board.squares)
         for square, name in zip(board.squares, names, strict=True):
             x, y = board.centre_mm(square)
@@ -294,15 +296,16 @@ def _draw_crosses(pen: Pen, tiling: Tiling) -> None:
         with pen.at(*cross):
             pen.line((-_CROSS_ARM_MM, 0), (_CROSS_ARM_MM, 0), stroke_mm=0.25)
             pen.line((0, -_CROSS_ARM_MM), (0, _CROSS_ARM_MM), stroke_mm=0.25)
-            # the number twice, in opposite corners, so that it is on both sides of the cut
+            # the number is drawn twice, in opposite corners, so that it is on both sides of the cut
             for corner in ((4.6, 2.8), (-4.6, -4.9)):
                 with pen.at(*corner):
                     _draw_plate_text(pen, str(number))
 
 
 def _draw_joints(pen: Pen, tiling: Tiling, page: BoardPage) -> None:
-    """Draw the edge of the board, and the joints of a page: scissors where to cut it off, and the
-    name of the page to glue on.
+    """Draw the edge of the board, and the joints of a page.
+
+    At a joint, scissors show where to cut the page, or words name the page to glue on.
     """
     core = page.core
     printed = page.printed
@@ -342,7 +345,7 @@ def _draw_scissors(pen: Pen) -> None:
 def _draw_plate_text(pen: Pen, words: str) -> None:
     """Draw a small line of text centred above the origin, on a white plate.
 
-    The plate keeps it readable on any background.
+    The plate keeps the text readable on any background.
     """
     size_mm = 2.8
     width = text_width(words, size_mm)

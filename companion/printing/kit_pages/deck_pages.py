@@ -1,10 +1,11 @@
-"""The pages of a deck of cards: faces, the common back, the grid along which they are cut out, and
-places for piles.
+"""The pages of a deck of cards: faces, the common back, and places for piles.
 
-A place is an outline on paper beside the board, on which people lay a pile of cards. Card axes:
-origin at the lower left corner of the upright card, x to the right, y up. The grid is centred on
-its page, so that backs meet fronts whichever way a printer turns the sheet. All lengths are in mm.
-Those without another reason were chosen by eye.
+A place is an outline on paper beside the board, on which people lay a pile of cards. Cards lie in a
+grid, along which they are cut out. The grid is centred on its page, so that backs meet fronts
+whichever way a printer turns the sheet.
+
+Card axes have their origin at the lower left corner of the upright card, x to the right and y up.
+All lengths are in mm. Those without another reason were chosen by eye.
 
 A page of cards, with its cutting marks:
 
@@ -42,7 +43,7 @@ _BLEED_MM = 2.0
 _INDEX_MM = 10.3
 # Width of the line across the middle of a card.
 _MIDDLE_LINE_MM = 0.55
-# Width of the big suit, and of the big value beside it.
+# Width of the big suit, and of the big value at its left.
 _SUIT_MM = 14.0
 # Maximum font size of the big value. Its digits are `DIGIT_HEIGHT_EM` times as high.
 _MAX_VALUE_FONT_MM = 23.0
@@ -63,7 +64,7 @@ _NOTE_MARGIN_MM = 6.0
 class CardGrid:
     """Where the cards lie on a page: in columns and rows of cells that share their edges.
 
-    With `landscape`, the page and its cards lie on their left long edge.
+    With `landscape`, the page lies on its long edge, and the cards lie on their left edges.
     """
 
     def __init__(self, deck: Deck, paper: Paper, landscape: bool) -> None:
@@ -74,7 +75,7 @@ class CardGrid:
         if landscape:
             self.cell_width = deck.height_mm
             self.cell_height = deck.width_mm
-        # as much is free at the head as the ruler needs at the foot
+        # the grid is centred, so as much is free at the head as the ruler needs at the foot
         foot = MARGIN_MM + LOW_FOOT_MM
         width, height = self.page_mm
         self.columns, self.free_x = _fit(width - 2 * MARGIN_MM, self.cell_width)
@@ -95,17 +96,17 @@ class CardGrid:
 def _fit(length_mm: float, cell_mm: float) -> tuple[int, float]:
     """Return how many cells fit a length, and the length that is free on either side of them."""
     count = int(length_mm / cell_mm)
-    # half of what is left over: the grid is centred on the page, so that backs meet fronts
+    # half of what is left over, because the grid is centred on the page
     return count, (length_mm - count * cell_mm) / 2
 
 
 def card_grid(deck: Deck, paper: Paper) -> CardGrid:
-    """Return the grid that holds the most cards on a page, the upright one if both hold as many.
+    """Return the grid that holds the most cards on a page, or the upright one if both are equal.
 
     Raises `Malformed` if not even one card fits the page.
     """
     grids = [CardGrid(deck, paper, landscape) for landscape in (False, True)]
-    # on a tie max takes the first, the upright one
+    # on a tie `max` takes the first, which is upright
     grid = max(grids, key=lambda grid: len(grid.cells))
     if not grid.cells:
         raise Malformed(
@@ -150,7 +151,7 @@ def _draw_note(pen: Pen, deck: Deck, note: AidPoint) -> None:
 def draw_backs(pen: Pen, grid: CardGrid) -> None:
     """Draw the backs of one page, with a back in every cell.
 
-    They meet the fronts whichever edge the sheet is turned over.
+    The backs meet the fronts, over whichever edge a printer turns the sheet.
     """
     # ink reaches a little beyond the outer cards, so that an inexact cut shows no white
     bleed_x = min(_BLEED_MM, grid.free_x)
@@ -171,16 +172,17 @@ def draw_backs(pen: Pen, grid: CardGrid) -> None:
 
 
 def _card_axes(pen: Pen, grid: CardGrid, cell: Point) -> AbstractContextManager[None]:
-    """Use the axes of the card in this cell until the block ends."""
+    """Within a `with` block, draw in the axes of the card in this cell."""
     x, y = cell
-    # a card lying on its left edge has its lower left corner at the cell's lower right
+    # the lower left corner of a card that lies on its left edge is at the lower right of the cell
     return pen.at(x + grid.cell_width, y, turn_deg=90) if grid.landscape else pen.at(x, y)
 
 
 def _draw_cutting_marks(pen: Pen, grid: CardGrid, rows: int) -> None:
     """Draw ticks around the upper `rows`, and crosses where four cards meet.
 
-    Ticks are up to `_TICK_MM` long, as far as the margin allows. One cut separates two cards.
+    Ticks are up to `_TICK_MM` long, if the margin allows that. Neighbouring cards share an edge, so
+    one cut separates two cards.
     """
     xs = [grid.x + column * grid.cell_width for column in range(grid.columns + 1)]
     # rows are filled from the top
@@ -201,20 +203,20 @@ def _draw_cutting_marks(pen: Pen, grid: CardGrid, rows: int) -> None:
 
 
 def draw_card(pen: Pen, deck: Deck, card: Card, *, readable: bool = True) -> None:
-    """Draw the face of a card: both halves are alike, the second turned by 180 degrees.
+    """Draw the face of a card, whose halves are alike. One is upside down.
 
-    With `readable=False` there is a black square instead of the marker, for pictures that a camera
-    must not take for a card.
+    With `readable=False` there is a black square in the place of each marker, for pictures that a
+    camera must not take for a card.
     """
     for _ in pen.both_ways(deck.width_mm, deck.height_mm):
         _draw_half_card(pen, deck, card, readable)
 
 
 def _draw_half_card(pen: Pen, deck: Deck, card: Card, readable: bool) -> None:
-    """Draw the upper half of a card: value and suit in the corner, the marker in the other corner,
-    and value and suit once more in the middle, big.
+    """Draw the upper half of a card.
 
-    The big ones are between the columns of the markers, which stay clear.
+    Value and suit are in one corner, and the marker is in the other one. The value and the suit are
+    in the middle once more, in big, between the columns in which the markers are.
     """
     inset = deck.inset_mm
     marker_mm = deck.marker_mm
@@ -239,7 +241,8 @@ def _draw_half_card(pen: Pen, deck: Deck, card: Card, readable: bool) -> None:
 
     # the big value at the left of the middle, and the big suit at its right
     width_scale = 1.0 if len(card.value) == 1 else _TWO_DIGIT_SCALE
-    # width of the value at a font size of 1 mm, which makes it at most as wide as the suit
+    # the width of the value for a font size of 1 mm decides how large it can be: at most as wide as
+    # the suit
     value_width_em = CELL_WIDTH_EM * width_scale * len(card.value)
     size_mm = min(_MAX_VALUE_FONT_MM, _SUIT_MM / value_width_em)
     left = centre - _VALUE_GAP_MM - (_SUIT_MM + value_width_em * size_mm) / 2
@@ -267,7 +270,7 @@ class PileColumn(NamedTuple):
     """Places for piles in a column, the one nearest to the middle of the table first."""
 
     lane: str
-    """Number of the lane at whose end they lie, or empty beside the lanes."""
+    """Number of the lane at whose end the places lie, or empty for places beside the lanes."""
     piles: tuple[str, ...]
     """What is printed on each place."""
 
@@ -277,10 +280,9 @@ PilePage = tuple[PileColumn, ...]
 
 
 def pile_pages(kit: Kit, deck: Deck, area: Rectangle) -> tuple[PilePage, ...]:
-    """Return the pages of places for piles that fit the area: the ends of the lanes, then North's
-    own piles.
+    """Return the pages of places for piles: for the ends of the lanes, then for North's own piles.
 
-    Raises `Malformed` when a column of places does not fit.
+    Raises `Malformed` if a column of places does not fit the area of a page.
     """
     lanes = range(kit.board.files if deck.lane_piles else 0)
     columns = [PileColumn(str(lane), deck.lane_piles) for lane in lanes]
@@ -321,8 +323,8 @@ def draw_pile_page(
 
     Columns are as far apart as the lanes of the board.
 
-    :param draw_beside: draws to the right of the places, which are then aligned at the left margin.
-        It is called with the pen, and the height and `width` of the free area
+    :param draw_beside: function that draws to the right of the places, which are then at the left
+        margin. It is called with the pen, and with the height and the `width` of the free area
     """
     board = kit.board
     width = len(page) * board.pitch_mm - board.gap_mm

@@ -1,8 +1,8 @@
 """The first page of a printed kit: how to print, join, glue, place the camera and start.
 
-Each step has a number, a title and paragraphs at the left, and a picture at the right. All lengths
-are in mm. A picture has its origin at its lower left corner, and is at scale 1 as large as
-`_PICTURE_WIDTH_MM` and `_PICTURE_HEIGHT_MM` say. Coordinates without a name were chosen by eye.
+Each step has a number, a title and paragraphs at the left, and a picture at the right. A picture
+has its origin at its lower left corner. At scale 1 it is as large as `_PICTURE_WIDTH_MM` and
+`_PICTURE_HEIGHT_MM` say. All lengths are in mm. Coordinates without a name were chosen by eye.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ from companion.printing.shared_drawings import (
 )
 from companion.printing.tiling import Rectangle, Tiling
 
-# Text sizes, largest first. The first one that fits all steps on the page is used.
+# Text sizes, largest first. The first one is used with which all steps fit the page.
 _TEXT_SIZES_MM = (4.0, 3.8, 3.6, 3.4, 3.2, 3.0, 2.8, 2.6, 2.4)
-# Scales of the pictures, largest first. All of them are tried before a smaller text.
+# Scales of the pictures, largest first. All of them are tried before a smaller text is.
 _PICTURE_SCALES = (1.0, 0.85, 0.7, 0.6)
 # Font size of a step's title.
 _TITLE_MM = 6.4
@@ -110,8 +110,8 @@ _KIND_NAMES = {
     "cards": say("cards"),
 }
 
-# What the thumbnail of each kind of page shows: width of a cell and gap between cells in mm, number
-# of columns, number of rows.
+# What the thumbnail of each kind of page shows, as a grid of cells. In this order: the width of a
+# cell and the gap between cells in mm, the number of columns, and the number of rows.
 _THUMBNAIL_CELLS = {
     "board": (3.6, 0.0, 3, 4),
     "pieces": (3.0, 0.8, 3, 3),
@@ -120,7 +120,7 @@ _THUMBNAIL_CELLS = {
     "cards": (3.4, 0.6, 3, 3),
 }
 
-# Modules of a sketch of a QR code, which cannot be read. A # is black.
+# A sketch of a QR code that cannot be read. Each # is a black module.
 _CODE_SKETCH = (
     "####...####",
     "#..#.#.#..#",
@@ -163,8 +163,8 @@ def draw_instructions(
 ) -> None:
     """Fill the area of the current page with the instructions.
 
-    `kinds` are the kinds of the pages that follow, see `sheets.Page`. Raises ValueError when the
-    kit's notes do not fit, which is a defect of the kit.
+    `kinds` are the kinds of the pages that follow, see `sheets.Page`. Raises ValueError if the
+    kit's notes are too long for the page, which is a mistake in the kit.
     """
     left = area.left
     right = area.right
@@ -204,7 +204,7 @@ def _largest_sizes(
 
     Raises ValueError if they do not fit with the smallest sizes.
     """
-    # each attempt is drawn on a page that is thrown away
+    # each attempt is drawn with a pen whose document is thrown away
     scratch_pen = Pen("")
     # pictures shrink before the text does
     for text_mm, picture_scale in product(_TEXT_SIZES_MM, _PICTURE_SCALES):
@@ -218,9 +218,9 @@ def _largest_sizes(
 
 
 def _draw_step_text(pen: Pen, number: int, step: _Step, sizes: _Sizes) -> float:
-    """Draw a step's text: big number, title and paragraphs. The origin is at its upper left.
+    """Draw a step's text: a big number, the title and the paragraphs.
 
-    Return the height of the step, with its picture.
+    The origin is at the upper left of the step. Return the height of the step with its picture.
     """
     text_width = sizes.width_mm - _TEXT_X_MM
     picture_width = _PICTURE_WIDTH_MM * sizes.picture_scale
@@ -282,10 +282,11 @@ def _steps(kit: Kit, tiling: Tiling, kinds: list[str]) -> Iterator[_Step]:
 
 
 def _draw_page_piles(pen: Pen, kinds: list[str]) -> None:
-    """Draw the pages that follow, in order: a small pile for each kind, with its page numbers and
-    its name.
+    """Draw the pages that follow, in order, as small piles: one for each kind of page.
+
+    Below each pile are its page numbers and its name.
     """
-    # backs belong to their cards
+    # pages of backs are in the pile of the cards
     names = ["cards" if kind == "backs" else kind for kind in kinds]
     # the instructions are page 1
     numbered = groupby(enumerate(names, start=2), key=itemgetter(1))
@@ -295,11 +296,11 @@ def _draw_page_piles(pen: Pen, kinds: list[str]) -> None:
     gap = 5.5
     pitch = width + gap
     scale = min(1.0, _PICTURE_WIDTH_MM / (len(piles) * pitch))
-    # piles end at the right edge, and shrink towards the top
+    # the piles end at the right edge, and if there are many, they shrink towards the top
     with pen.at(_PICTURE_WIDTH_MM, 33 * (1 - scale), scale=scale):
         x = gap / 2 - len(piles) * pitch
         for kind, pages in piles:
-            # at most three sheets of a pile, the hindmost first
+            # at most three sheets of a pile are drawn, the hindmost first
             for depth in reversed(range(min(3, len(pages)))):
                 shift = 0.9 * depth
                 pen.rectangle(x + shift, 12 + shift, width, height, fill=WHITE, stroke_mm=0.35)
@@ -358,7 +359,7 @@ def _draw_small_board(pen: Pen, kit: Kit, tiling: Tiling) -> None:
     """Draw the whole board at a small scale, with the names of its pages."""
     extent = tiling.extent
     scale = min(_PICTURE_WIDTH_MM / extent.width, _PICTURE_HEIGHT_MM / extent.height)
-    # widths of lines and labels are divided by the scale, so that they are not scaled down
+    # widths of lines and sizes of labels are divided by the scale, so that they are not scaled down
     with pen.at(_PICTURE_WIDTH_MM - extent.right * scale, -extent.bottom * scale, scale=scale):
         pen.rectangle(
             extent.left, extent.bottom, extent.width, extent.height, stroke_mm=0.3 / scale
@@ -447,7 +448,7 @@ def _draw_fan(pen: Pen, deck: Deck) -> None:
     with pen.at(left, _PICTURE_HEIGHT_MM, turn_deg=-90, scale=scale):
         for index in range(count):
             with pen.at(0, index * deck.step_mm):
-                # every 19th card of the deck, which gives several suits and values
+                # every 19th card of the deck, so that several suits and values are shown
                 _draw_unreadable_card(pen, deck, 19 * index % len(deck.cards))
     # an arrow from the player's edge in the direction in which the fan grows
     width = pen.text(left, 1.2, say("your edge"), 3.4, max_width_mm=32)

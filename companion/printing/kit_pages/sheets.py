@@ -1,8 +1,8 @@
 """The printable kit of a game: instructions, the board on as many pages as it needs, the tags of
 all pieces, and the cards.
 
-Everything is in true millimetres, with vectors only and a 100 mm ruler on every page. Equal input
-gives equal bytes.
+Everything is drawn in true millimetres and as vectors. Every page has a ruler of 100 mm. Equal
+input gives equal bytes.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ class KitStyle(NamedTuple):
     language: str = "en"
     """One of `companion.core.i18n.LANGUAGES`."""
     low_ink: bool = False
-    """Whether the sides' colours are light and the backs of cards are lines. Markers and board stay
-    as they are.
+    """Whether to save ink: the sides' colours are light, and the backs of cards are thin lines.
+    Markers and boards are printed as always.
     """
     board_only: bool = False
     """Whether everything but the board is left out."""
@@ -68,13 +68,14 @@ class Page(NamedTuple):
     kind: str
     """`instructions`, `board`, `pieces`, `extras`, `places`, `cards` or `backs`."""
     names: tuple[str, ...]
-    """Names of the things on it: `board A1`, the faces of its tags and what is below them, piles,
-    the names of cards, or one `BACK` for each cell.
+    """Names of the things on the page. They are `board A1`, the faces of tags and what is below
+    them, piles, cards, or one `BACK` for each cell.
     """
     title: str
-    """What the page is, in the middle of a sentence. It is printed at the foot."""
+    """What the page is, in words that fit the middle of a sentence. They are printed at the foot.
+    """
     draw: Callable[[Pen], None]
-    """Draws the page, without its foot."""
+    """Function that draws the page, without its foot."""
     landscape: bool = False
 
 
@@ -115,9 +116,10 @@ def kit_pages(kit: Kit, style: KitStyle, extras: Extras | None = None) -> Sequen
 def kit_pdf(
     kit: Kit, style: KitStyle, extras: Extras | None = None
 ) -> tuple[bytes, Sequence[Page]]:
-    """Return the printable kit as a PDF, and its pages. Raises as `kit_pages` does.
+    """Return the printable kit as a PDF, and its pages.
 
-    Also raises ValueError if the kit's notes do not fit the page of instructions.
+    Raises what `kit_pages` raises, and ValueError if the kit's notes do not fit the page of
+    instructions.
     """
     pages = kit_pages(kit, style, extras)
     with in_language(style.language):

@@ -1,8 +1,8 @@
-"""A tag with its measures, and what is printed around a piece's marker: a rim with letters or
-drawings, or stone on a piece that covers several squares.
+"""A tag with its measures, and what is printed around a piece's marker.
 
-A tag is the paper of one piece, to cut out, see `tag_pages.py`. All lengths are in mm. Lengths and
-shares without another reason were chosen by eye.
+A tag is the paper of one piece, which people cut out, see `tag_pages.py`. Around the marker is a
+rim with letters or drawings, or stone on a piece that covers several squares. All lengths are in
+mm. Lengths and shares without another reason were chosen by eye.
 """
 
 from __future__ import annotations
@@ -29,14 +29,16 @@ _MAX_APRON_MM = 12.0
 _MIN_WRITING_RIM_MM = 2.4
 # Maximum width of the rim of a face that lies down.
 _MAX_LYING_RIM_MM = 1.0
-# Size of a drawing divided by the width of its rim, in which only the middle of it shows. An eye or
-# a ring must be recognisable from a step away.
+# Size of a drawing on a rim, divided by the width of the rim. Only the middle of the drawing shows
+# there. An eye or a ring must be recognisable from a step away.
 _RIM_DRAWING_SCALE = 1.8
-# Height of a letter divided by the width of its rim. The rest keeps it clear of the edges.
+# Height of a letter on a rim, divided by the width of the rim. The rest keeps it clear of the
+# edges.
 _LETTER_SCALE = 0.7
 # Size of a side's drawing on a piece of several squares.
 _STONE_SIGN_MM = 10.0
-# Maximum width of a rim without letters or drawings. It is narrower if the square has less space.
+# Maximum width of a rim without letters or drawings. The rim is narrower if the square has less
+# space.
 _MAX_PLAIN_RIM_MM = 1.4
 # Height of a tag's name and markers below it.
 _CAPTION_MM = 10.5
@@ -51,7 +53,7 @@ _MIN_TAG_MM = 24.0
 
 
 def side_of(kit: Kit, face: Face) -> Side | None:
-    """Return the side that a face belongs to. None if it belongs to nobody."""
+    """Return the side that a face belongs to, or None if it belongs to nobody."""
     return kit.sides.get(face.seat) if face.seat else None
 
 
@@ -59,8 +61,9 @@ class Tag:
     """One cut-out: the faces of a piece, each with its marker, and all measures.
 
     A top is the part with one face's marker and rim. A lid has one top, and flaps that fold down
-    over the sides of a block. Other cut-outs have a leaf for each face: its top, and where there is
-    space an apron, a drawing that bends down in front. A spine is the paper between two leaves.
+    over the sides of a block. Other cut-outs have a leaf for each face. A leaf is a top and, where
+    there is space, an apron: a drawing that bends down in front of the piece. A spine is the paper
+    between two leaves.
 
            a lid               one leaf         two leaves
 
@@ -98,9 +101,9 @@ class Tag:
         if has_wide_rim:
             self.rim_mm = max(self.rim_mm, (top_width_mm - self.white_mm) / 2)
         self.apron_mm = 0.0
-        """Height of the apron of each leaf. 0 where the square has no space for it."""
+        """Height of the apron of each leaf. 0 if the square has no space for an apron."""
         self.flap_mm = min(_MAX_APRON_MM, first.height_mm) if self.is_lid else 0.0
-        """Height of each of a lid's four flaps. 0 if it is no lid."""
+        """Height of each of a lid's four flaps. 0 if the cut-out is no lid."""
         may_have_apron = not (has_wide_rim or self.is_big or self.is_lid)
         if may_have_apron:
             self._fit_apron(spare_mm)
@@ -120,7 +123,7 @@ class Tag:
         # width with flaps or caption, whichever is wider
         self.width_mm = max(self.top_width_mm + 2 * self.flap_mm, _MIN_TAG_MM)
         leaf_with_spine = self.top_depth_mm + self.apron_mm + self.spine_mm
-        # there is one spine fewer than leaves
+        # there is a spine between leaves, so there is one spine fewer than leaves
         self.cut_height_mm = len(faces) * leaf_with_spine - self.spine_mm + 2 * self.flap_mm
         """Height of the cut-out, without the picture and the caption below it."""
         self.height_mm = self.cut_height_mm + self.picture_mm + _CAPTION_MM
@@ -150,9 +153,10 @@ def draw_top(pen: Pen, tag: Tag, face: Face, marker: int) -> None:
 def _draw_rim(pen: Pen, tag: Tag, face: Face) -> None:
     """Draw the rim of a square face, with its lower left corner at the origin.
 
-    A wide rim shows on all four edges which piece it is: the letter or drawing of the face, or its
-    sign and name on the two edges towards the players. A face that lies down has a white rim with a
-    thin coloured edge, and its letters are turned by a right angle.
+    A wide rim shows on all four edges which piece it is, by the letter or the drawing of the face.
+    If the face has a sign, the two edges towards the players show the sign and the name instead. A
+    face that lies down has a white rim with a thin coloured edge, and its letters are turned by a
+    right angle.
     """
     kit = tag.kit
     width = tag.top_width_mm
@@ -162,7 +166,7 @@ def _draw_rim(pen: Pen, tag: Tag, face: Face) -> None:
     draw_rim(pen, width, coloured_mm, side, dotted=face.seat is Seat.NORTH)
     if not kit.has_wide_rim(face) or rim < _MIN_WRITING_RIM_MM:
         return
-    # white for a face that lies down, stone for one that belongs to nobody
+    # white for a face that lies down, and stone for one that belongs to nobody
     fill = WHITE if face.lies else side.rgb if side else STONE
     edge = _MAX_LYING_RIM_MM if face.lies else 0.0
     name = kit.letters.get(face.letter, face.letter)
@@ -180,10 +184,9 @@ def _draw_rim(pen: Pen, tag: Tag, face: Face) -> None:
 def _draw_sign_with_name(
     pen: Pen, face: Face, name: str, fill: str, rim: float, *, max_width: float
 ) -> None:
-    """Draw a face's sign and a name side by side in the middle of a rim at the origin, on a
-    background of colour `fill`.
+    """Draw a face's sign and a name side by side on a rim, on a background of colour `fill`.
 
-    `rim` is the width of the rim.
+    The origin is in the middle of the rim, whose width is `rim`.
     """
     words = name.capitalize()
     sign_mm = 0.9 * rim
@@ -199,9 +202,10 @@ def _draw_sign_with_name(
 
 
 def _draw_letter_or_drawing(pen: Pen, face: Face, rim: float, fill: str, side: Side | None) -> None:
-    """Draw a face's letter in the middle of a rim at the origin, on a background of colour `fill`.
+    """Draw a face's letter on a rim, on a background of colour `fill`.
 
-    If it has no letter, draw the middle of its drawing instead. `rim` is the width of the rim.
+    If the face has no letter, draw the middle of its drawing instead. The origin is in the middle
+    of the rim, whose width is `rim`.
     """
     if not face.letter:
         # enlarged, so that only the middle of the drawing fits the rim
@@ -243,15 +247,15 @@ def draw_picture(pen: Pen, kit: Kit, face: Face, size_mm: float, centre: Point) 
 
 
 def _draw_stone(pen: Pen, tag: Tag, face: Face) -> None:
-    """Draw the top of a piece of several squares: stone, its side's drawing twice, a white middle.
+    """Draw the top of a piece of several squares, with its lower left corner at the origin.
 
-    The origin is its lower left corner.
+    The top is stone, with the side's drawing twice, and a white middle for the marker.
     """
     width = tag.top_width_mm
     depth = tag.top_depth_mm
     side = side_of(tag.kit, face)
     pen.rectangle(0, 0, width, depth, fill=STONE)
-    # drawings of pieces are upright
+    # drawings of pieces are upright, so turn them for a piece that is wider than deep
     with pen.at(width / 2, depth / 2, turn_deg=0 if width <= depth else 90):
         pen.drawing(face.drawing, 0, 0, max(width, depth))
     if side:

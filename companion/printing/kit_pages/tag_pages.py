@@ -1,5 +1,6 @@
-"""The pages with a kit's pieces: tags to cut out, in rows like words, and what else a game prints
-below them, such as player aids.
+"""The pages with a kit's pieces: tags to cut out, in rows like words in a text.
+
+Below them is what else a game prints, such as player aids.
 
 A tag is the paper of one piece. It is cut out along its outline and glued on a block, which is the
 body of the piece. A lid, for a high block, has a flap for each side of the block. Other tags have a
@@ -15,8 +16,8 @@ leaf for each face of their piece. Two leaves fold around the block.
          |       |           |  top  |    the second face, which comes below the block
          +-------+           +-------+
 
-A leaf may also have an apron below its top: a drawing that bends down in front. What shows on the
-front of a piece, on a flap, an apron or a spine, is its front drawing.
+A leaf may also have an apron below its top: a drawing that bends down in front of the block. What
+shows on the front of a piece, on a flap, an apron or a spine, is called its front drawing.
 
 All lengths are in mm. Offsets without a name, such as those of base lines, were chosen by eye.
 """
@@ -45,9 +46,11 @@ _HEAD_MM = 20.0
 _SECTION_MM = 9.0
 # Gap above a part of a page that is no row of tags.
 _PART_GAP_MM = 6.0
-# Font sizes of a piece's name, largest first. The first one is used in which it has two lines.
+# Font sizes of a piece's name, largest first. The first one is used in which the name has at most
+# two lines.
 _NAME_SIZES_MM = (3.0, 2.7, 2.4, 2.1, 1.9, 1.7)
-# Height of a front drawing below which it is repeated, because one alone would look lost.
+# Height below which a front drawing is drawn three times, because a small one alone would look
+# lost.
 _SMALL_PICTURE_MM = 6.0
 
 
@@ -55,13 +58,13 @@ class PagePart(NamedTuple):
     """A part of a page, as wide as the page, that is never split between two pages."""
 
     height: float
-    """Its height, or its minimum height if it grows."""
+    """Height of the part, or its minimum height if it grows."""
     names: tuple[str, ...]
-    """Names of the things on it, see `sheets.Page`."""
+    """Names of the things on the part, see `sheets.Page`."""
     draw: Callable[[Pen, float], None]
-    """Draws it in a height, with its lower left corner at the origin."""
+    """Function that draws the part in a height, with its lower left corner at the origin."""
     grows: bool = False
-    """Whether it is drawn on every page with enough height left, and takes all of that height.
+    """Whether the part is drawn on every page with enough height left, and takes all of it.
 
     Only the last part of a page can grow.
     """
@@ -76,7 +79,7 @@ class TagPage:
     has_tags: bool
     """Whether there are rows of tags among the parts."""
     parts: list[tuple[float, PagePart]] = field(default_factory=list)
-    """The y of the lower edge of each part, and the part."""
+    """Each part, after the y of its lower edge."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -92,14 +95,14 @@ class TagPage:
 def tag_pages(kit: Kit, parts: Iterable[PagePart], area: Rectangle) -> list[TagPage]:
     """Return the pages, filled with the rows of all tags in order, then with these parts.
 
-    Each part is on the first page with room for it, or on every such page if it grows.
+    Each part is on the first page with room for it. If it grows, it is on every page with room.
     """
     empty_page_mm = area.height - _HEAD_MM
     pages: list[TagPage] = []
     previous_section = ""
     for section, row in _rows(kit, area.width):
         tags_mm = max(tag.height_mm for tag in row)
-        # the first row of a section, and the first on a page, has the section's title above it
+        # the title of a section is above its first row, and above the first row on a page
         title_mm = 0.0 if section == previous_section else _SECTION_MM
         if pages:
             # a gap between this row and the one above
@@ -113,7 +116,7 @@ def tag_pages(kit: Kit, parts: Iterable[PagePart], area: Rectangle) -> list[TagP
         previous_section = section
 
     for part in parts:
-        # the first page with room, not the last, to fill gaps at the foot of earlier pages
+        # take the first page with room, so that gaps at the foot of earlier pages are filled
         fitting = [page for page in pages if page.free_mm >= part.height + _PART_GAP_MM]
         if not fitting:
             fitting = [TagPage(empty_page_mm, has_tags=False)]
@@ -122,6 +125,7 @@ def tag_pages(kit: Kit, parts: Iterable[PagePart], area: Rectangle) -> list[TagP
             page.free_mm -= _PART_GAP_MM
             page.add(part)
 
+    # a part that grows takes the height that is still free
     for page in pages:
         y, part = page.parts[-1]
         if part.grows:
@@ -133,8 +137,8 @@ def tag_pages(kit: Kit, parts: Iterable[PagePart], area: Rectangle) -> list[TagP
 def _rows(kit: Kit, width_mm: float) -> Iterator[tuple[str, list[Tag]]]:
     """Yield the tags of all pieces in rows, each row with the title of its section.
 
-    South's come first, then North's, then those that belong to nobody. Equal pieces take the
-    markers of their face in turn. Raises ValueError when two would have to share one.
+    South's pieces come first, then North's, then those that belong to nobody. Equal pieces take the
+    markers of their face in turn. Raises ValueError if two pieces would have to share a marker.
     """
     for name, count in Counter(name for piece in kit.pieces for name in piece).items():
         if count > len(kit.face(name).markers):
@@ -223,8 +227,9 @@ def _draw_leaves(pen: Pen, tag: Tag) -> None:
 
 
 def _draw_lid(pen: Pen, tag: Tag) -> None:
-    """Draw a lid: a top, and on each of its sides a flap with a front drawing, upright once the
-    flap is folded down.
+    """Draw a lid: a top with a flap on each of its four sides.
+
+    Each flap has the front drawing, which is upright once the flap is folded down.
     """
     flap_mm = tag.flap_mm
     # from the middle of the lid to the edge of its top, and to the outer edge of a flap
@@ -248,8 +253,8 @@ def _draw_lid(pen: Pen, tag: Tag) -> None:
 def _draw_front(pen: Pen, tag: Tag, face: Face, height_mm: float) -> None:
     """Draw the front drawing of a face, `height_mm` high and centred at the origin.
 
-    That is its letter between two of its signs, or its drawing. A small drawing is drawn three
-    times.
+    The front drawing is the face's letter between two of its signs, or else its drawing. A small
+    drawing is drawn three times.
     """
     is_small = height_mm < _SMALL_PICTURE_MM
     # a little white above and below the drawing
@@ -267,7 +272,8 @@ def _draw_front(pen: Pen, tag: Tag, face: Face, height_mm: float) -> None:
 def _draw_spine(pen: Pen, tag: Tag) -> None:
     """Draw the spine between two faces that are glued around a block, with its fold lines.
 
-    It is the front of the piece. If it is high enough, it shows the first face's front drawing.
+    The spine is the front of the piece. If it is high enough, it shows the front drawing of the
+    first face.
     """
     pen.rectangle(0, 0, tag.top_width_mm, tag.spine_mm, fill=WHITE)
     if tag.spine_mm >= MIN_APRON_MM:
