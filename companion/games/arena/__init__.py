@@ -92,14 +92,13 @@ class Arena(Game[State, Orders]):
 
     def check(self, state: State, seat: Seat, action: Orders) -> None:
         """Raise `Illegal` for orders to robots off the board. All other orders are legal."""
-        side = seat.number
-        numbers = state.numbers(side)
+        numbers = state.numbers(seat.number)
         for number, _ in action.by_robot:
             if number not in numbers:
                 message = say(
                     "{colour!c} robot {number} is not on the board: give orders to robots that are "
                     "({numbers})",
-                    colour=SIDE_NAMES[side],
+                    colour=SIDE_NAMES[seat.number],
                     number=number,
                     numbers=", ".join(map(str, numbers)),
                 )
@@ -119,9 +118,9 @@ class Arena(Game[State, Orders]):
         robots = {
             seat: {
                 str(robot.number): {"square": names[robot.place], "points": robot.hit_points}
-                for robot in side
+                for robot in own_robots
             }
-            for seat, side in zip(SEATS, state.robots, strict=True)
+            for seat, own_robots in zip(SEATS, state.robots, strict=True)
         }
         return {
             **self.common_view(state),
@@ -133,9 +132,9 @@ class Arena(Game[State, Orders]):
     def expected(self, state: State) -> Layout:
         squares = state.terrain.squares
         return {
-            squares[robot.place]: ROBOT_STACKS[side][robot.number]
-            for side in (0, 1)
-            for robot in state.robots[side]
+            squares[robot.place]: names[robot.number]
+            for names, robots in zip(ROBOT_STACKS, state.robots, strict=True)
+            for robot in robots
         }
 
     def turn_number(self, state: State) -> int:

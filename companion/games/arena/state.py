@@ -71,9 +71,9 @@ class State:
     """Number of the coming turn."""
     outcome: Outcome | None = None
 
-    def numbers(self, side: int) -> tuple[int, ...]:
-        """Return the numbers of a side's robots in rising order. `side` is 0 (South) or 1."""
-        return tuple(robot.number for robot in self.robots[side])
+    def numbers(self, seat: int) -> tuple[int, ...]:
+        """Return the numbers of a seat's robots in rising order. `seat` is 0 (South) or 1."""
+        return tuple(robot.number for robot in self.robots[seat])
 
 
 def _starting_places(options: ArenaOptions, terrain: Terrain) -> tuple[tuple[int, ...], ...]:

@@ -90,10 +90,10 @@ def carry_out(state: State, orders: tuple[Orders, Orders]) -> Step[State]:
             sorted(
                 Robot(robot.number, robot.place, robot.hit_points)
                 for robot in turn.robots
-                if robot.side == side
+                if robot.seat == seat
             )
         )
-        for side in (0, 1)
+        for seat in (0, 1)
     )
     after = State(state.options, state.terrain, (south, north), state.turn + 1, turn.outcome)
     return turn.build_step(after)
@@ -103,10 +103,10 @@ def carry_out(state: State, orders: tuple[Orders, Orders]) -> Step[State]:
 class _Robot:
     """A robot during a turn, which moves and loses hit points."""
 
-    side: int
-    """Index of its side: 0 South, 1 North."""
+    seat: int
+    """Seat that it belongs to: 0 South, 1 North."""
     number: int
-    """Number of the robot within its side, from 1."""
+    """Number of the robot among those of its seat, from 1."""
     place: int
     hit_points: int
     code: str = NOTHING
@@ -114,7 +114,7 @@ class _Robot:
 
     @property
     def name(self) -> str:
-        return ROBOT_NAMES[self.side][self.number]
+        return ROBOT_NAMES[self.seat][self.number]
 
 
 class _Turn(TurnLog):
@@ -126,11 +126,11 @@ class _Turn(TurnLog):
         self.terrain = state.terrain
         self.turn_number = state.turn
         self.robots: list[_Robot] = []
-        for side, robots in enumerate(state.robots):
-            codes = dict(orders[side].by_robot)
+        for seat, robots in enumerate(state.robots):
+            codes = dict(orders[seat].by_robot)
             # `*robot` is number, place and hit points. No order means to do nothing (Ruling 3).
             self.robots += [
-                _Robot(side, *robot, codes.get(robot.number, NOTHING)) for robot in robots
+                _Robot(seat, *robot, codes.get(robot.number, NOTHING)) for robot in robots
             ]
 
     def robots_by_place(self) -> dict[int, _Robot]:
@@ -149,7 +149,7 @@ class _Turn(TurnLog):
         """Add an event of a robot at its present square. `to` is the place of its target."""
         names = self.terrain.names
         target = None if to is None else names[to]
-        self.add_event(kind, robot.side, text, rule, square=names[robot.place], to=target, **more)
+        self.add_event(kind, robot.seat, text, rule, square=names[robot.place], to=target, **more)
 
     def end_stage(self, title: str) -> None:
         """Add a stage with the events since the last one, unless there are none."""
@@ -158,7 +158,7 @@ class _Turn(TurnLog):
             return
         squares = self.terrain.squares
         layout = {
-            squares[robot.place]: ROBOT_STACKS[robot.side][robot.number] for robot in self.robots
+            squares[robot.place]: ROBOT_STACKS[robot.seat][robot.number] for robot in self.robots
         }
         badges = {
             squares[robot.place]: Badge(
@@ -255,7 +255,7 @@ def _failure_headlines(turn: _Turn, failed: Sequence[int], targets: MoveTargets)
         if place is None or len(faces) == 1:
             text = say(
                 "{side!c}’s robot {number} is blocked",
-                side=SIDE_NAMES[robot.side],
+                side=SIDE_NAMES[robot.seat],
                 number=robot.number,
             )
             faces = [robot.name]
@@ -298,27 +298,27 @@ def _spawn(turn: _Turn) -> None:
     if not is_spawning_turn(options, turn.turn_number):
         return
     robot_at = turn.robots_by_place()
-    for side, spawns in enumerate(turn.terrain.spawns):
+    for seat, spawns in enumerate(turn.terrain.spawns):
         # Armed robots count, too, since they leave only at the end of the turn (Ruling 3).
-        numbers = {robot.number for robot in turn.robots if robot.side == side}
+        numbers = {robot.number for robot in turn.robots if robot.seat == seat}
         for place in spawns:
             square = turn.terrain.names[place]
             if place in robot_at:
                 why = say("{robot!c} stands there.", robot=robot_at[place].name)
-                _report_no_spawn(turn, side, square, why)
+                _report_no_spawn(turn, seat, square, why)
             elif len(numbers) >= options.max_robots:
                 why = say_n(
                     "{side!c} has {n} robot, as many as a side may have.",
                     "{side!c} has {n} robots, as many as a side may have.",
                     len(numbers),
-                    side=SIDE_NAMES[side],
+                    side=SIDE_NAMES[seat],
                 )
-                _report_no_spawn(turn, side, square, why)
+                _report_no_spawn(turn, seat, square, why)
             else:
                 # The lowest free number (Ruling 3).
                 number = next(free for free in range(1, MAX_ROBOTS + 1) if free not in numbers)
                 numbers.add(number)
-                robot = _Robot(side, number, place, options.hit_points)
+                robot = _Robot(seat, number, place, options.hit_points)
                 turn.robots.append(robot)
                 text = say(
                     "{robot!c} appears on {square}: put down its tag.",
@@ -328,9 +328,9 @@ def _spawn(turn: _Turn) -> None:
                 turn.add_robot_event(ArenaEvent.SPAWN, robot, text, "spawning")
 
 
-def _report_no_spawn(turn: _Turn, side: int, square: str, why: str) -> None:
-    text = say("No {colour} robot appears on {square}.", colour=SIDE_NAMES[side], square=square)
-    turn.add_event(ArenaEvent.NO_SPAWN, side, text, "spawning", square=square, why=why)
+def _report_no_spawn(turn: _Turn, seat: int, square: str, why: str) -> None:
+    text = say("No {colour} robot appears on {square}.", colour=SIDE_NAMES[seat], square=square)
+    turn.add_event(ArenaEvent.NO_SPAWN, seat, text, "spawning", square=square, why=why)
 
 
 # ---- attacks -------------------------------------------------------------------------------------
@@ -368,7 +368,7 @@ def _attack(turn: _Turn) -> None:
 
 def _hit(turn: _Turn, attacker: _Robot, victim: _Robot) -> None:
     """Carry out an attack that hits a robot of either side."""
-    is_friend = victim.side == attacker.side
+    is_friend = victim.seat == attacker.seat
     damage = _apply_damage(victim, turn.options.friendly if is_friend else turn.options.attack)
     reasons = []
     if is_friend:
@@ -391,13 +391,13 @@ def _hit(turn: _Turn, attacker: _Robot, victim: _Robot) -> None:
 
 def _hit_headline(turn: _Turn, attacker: _Robot, victim: _Robot, damage: int) -> Headline:
     """Return the headline of a hit, after its damage was subtracted."""
-    parts = {"side": SIDE_NAMES[attacker.side], "number": victim.number, "points": damage}
-    if victim.side == attacker.side:
+    parts = {"side": SIDE_NAMES[attacker.seat], "number": victim.number, "points": damage}
+    if victim.seat == attacker.seat:
         text = say("{side!c} hits own robot {number} for {points}", **parts)
     else:
         text = say(
             "{side!c} hits {other}’s robot {number} for {points}",
-            other=SIDE_NAMES[victim.side],
+            other=SIDE_NAMES[victim.seat],
             **parts,
         )
     faces = (attacker.name, victim.name)
@@ -434,7 +434,7 @@ def _self_destruct(turn: _Turn) -> None:
         turn.add_robot_event(CommonEvent.BLAST, robot, text, "self-destruct", why=why)
         text = say(
             "{side!c}’s robot {number} blows up: {victims} hit",
-            side=SIDE_NAMES[robot.side],
+            side=SIDE_NAMES[robot.seat],
             number=robot.number,
             victims=len(victims),
         )
@@ -481,7 +481,7 @@ def _end_if_over(turn: _Turn) -> None:
 
     A side without robots loses. After the last turn the number of robots decides (Ruling 3).
     """
-    sides = [[robot for robot in turn.robots if robot.side == side] for side in (0, 1)]
+    sides = [[robot for robot in turn.robots if robot.seat == seat] for seat in (0, 1)]
     counts = [len(robots) for robots in sides]
     # A side without robots loses, even if robots would appear in the next turn (Ruling 3).
     if not any(counts):
@@ -503,14 +503,14 @@ def _end_by_count(turn: _Turn, counts: list[int], points: list[int]) -> None:
     scores = list(zip(counts, points, strict=True))
     winner = None if scores[0] == scores[1] else scores.index(max(scores))
     # The sentences speak of the winner first, or of South in a draw.
-    side = winner or 0
+    seat = winner or 0
     parts = {
         "turn": turn.turn_number,
-        "robots": robots_text(counts[side]),
-        "side": SIDE_NAMES[side],
-        "other": SIDE_NAMES[1 - side],
+        "robots": robots_text(counts[seat]),
+        "side": SIDE_NAMES[seat],
+        "other": SIDE_NAMES[1 - seat],
     }
-    more_points = points_text(points[side])
+    more_points = points_text(points[seat])
     if winner is None:
         text = say(
             "Turn {turn} was the last one: {robots} and {points} each, a draw.",
@@ -521,7 +521,7 @@ def _end_by_count(turn: _Turn, counts: list[int], points: list[int]) -> None:
     elif counts[0] != counts[1]:
         text = say(
             "Turn {turn} was the last one: {side} has {robots}, {other} {fewer}.",
-            fewer=counts[1 - side],
+            fewer=counts[1 - seat],
             **parts,
         )
         short = say("{more} robots against {fewer}.", more=max(counts), fewer=min(counts))
@@ -529,7 +529,7 @@ def _end_by_count(turn: _Turn, counts: list[int], points: list[int]) -> None:
         text = say(
             "Turn {turn} was the last one, {robots} each: {side} has {points}, {other} {fewer}.",
             points=more_points,
-            fewer=points[1 - side],
+            fewer=points[1 - seat],
             **parts,
         )
         short = say("{more} points against {fewer}.", more=max(points), fewer=min(points))

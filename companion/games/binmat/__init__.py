@@ -207,7 +207,7 @@ class Binmat(Game[Any, str]):
     def laid_open(self, state: BinmatState, fans: Layout, before: Layout) -> str | None:
         """Return the action that face-up cards show. None in the full game, which has no cards."""
         if isinstance(state, RealCardsState):
-            return real_cards.laid_open(state, fans, before)
+            return real_cards.read_open_cards(state, fans, before)
         return None
 
     def pad(self, state: BinmatState, seat: Seat) -> PadGrammar | None:

@@ -441,21 +441,23 @@ def _build_card_entry(state: RealCardsState) -> CardEntry:
     )
 
 
-# ---- cards that are laid open, and pads ----------------------------------------------------------
+# ---- cards that the camera reads, and pads -------------------------------------------------------
 
 
-def laid_open(state: RealCardsState, fans: Layout, before: Layout) -> str | None:
+def read_open_cards(state: RealCardsState, fans: Layout, fans_at_declaration: Layout) -> str | None:
     """Return the action that gives the cards of the declared combat, as the camera reads them.
 
     Players lay the cards of both stacks of the lane face up in fans. `fans` holds the face-up cards
-    of each zone now. `before` holds those that lay face up when the combat was declared: they get
-    the suffix `u`. None until the cards of the combat are certain: while no combat is declared,
-    while it is not clear which lane it is in, while no attacker card lies open, while a card could
-    not be read, or if a card is read twice, which must be an error.
+    of each zone now. `fans_at_declaration` holds the cards that lay face up when the combat was
+    declared: they get the suffix `u`. The result is None as long as the cards are not certain:
+
+    - No combat is declared, or it is not clear in which lane.
+    - No attacker card lies open.
+    - A card could not be read, or a card is read twice, which must be an error of the camera.
     """
     if state.phase != "combat":
         return None
-    lane = _find_open_lane(fans, before) if state.lane is None else state.lane
+    lane = _find_open_lane(fans, fans_at_declaration) if state.lane is None else state.lane
     if lane is None:
         return None
     attacker_zone = Square(lane, ZONE_RANKS[ATTACKER])
@@ -466,8 +468,10 @@ def laid_open(state: RealCardsState, fans: Layout, before: Layout) -> str | None
     if not attacker or _UNREAD_CARD in cards or len(set(cards)) < len(cards):
         return None
     # Only in the hackmud edition do single attacker cards lie open before a combat.
-    open_attacker_cards = before.get(attacker_zone, ()) if state.options.is_hackmud else ()
-    open_defender_cards = set(defender).intersection(before.get(defender_zone, ()))
+    open_attacker_cards = (
+        fans_at_declaration.get(attacker_zone, ()) if state.options.is_hackmud else ()
+    )
+    open_defender_cards = set(defender).intersection(fans_at_declaration.get(defender_zone, ()))
     setup = CombatSetup(
         attacker,
         defender,
@@ -478,7 +482,7 @@ def laid_open(state: RealCardsState, fans: Layout, before: Layout) -> str | None
     return open_cards_text(setup)
 
 
-def _find_open_lane(fans: Layout, before: Layout) -> int | None:
+def _find_open_lane(fans: Layout, fans_at_declaration: Layout) -> int | None:
     """Return the lane of a combat that was declared without one, or None if it is not clear.
 
     It is the only lane whose attacker stack lies face up. In the hackmud edition attacker cards of
@@ -487,7 +491,9 @@ def _find_open_lane(fans: Layout, before: Layout) -> int | None:
     """
     attacker_rank = ZONE_RANKS[ATTACKER]
     open_lanes = [zone.file for zone, cards in fans.items() if zone.rank == attacker_rank and cards]
-    changed = {zone.file for zone, cards in fans.items() if cards != before.get(zone, ())}
+    changed = {
+        zone.file for zone, cards in fans.items() if cards != fans_at_declaration.get(zone, ())
+    }
     candidates = [lane for lane in open_lanes if lane in changed] or open_lanes
     return candidates[0] if len(candidates) == 1 else None
 
