@@ -1,9 +1,10 @@
 """Answers what the camera page shows: pictures, the board as it is read, its weak squares, and
 settled frames.
 
-A *still frame* is any in which nothing moved. A *settled frame* is the first still frame whose
-reading is settled, which means that enough pictures agree on it (`vision.reading.vote`). The
-watcher hands over every frame to `BoardEye`. Nothing is computed before somebody asks.
+A *still frame* is any frame in which nothing moved. A *settled frame* is the first still frame with
+a new reading that is settled, which means that enough pictures agree on it (`vision.reading.vote`).
+The watcher hands over every frame to `BoardEye`, which only stores it. What pages show is computed
+when they ask for it.
 """
 
 from __future__ import annotations
@@ -70,7 +71,8 @@ _PHOTOGRAPH_SIDE_PX = 640
 # JPEG quality of photographs, of 100.
 _PHOTOGRAPH_QUALITY = 50
 
-# Height above the board, in mm, that is shown with it. Pieces are lower.
+# Height above the board, in mm, up to which pieces reach. The outline of a settled frame includes
+# it.
 _MAX_PIECE_HEIGHT_MM = 15.0
 
 # Paper around the corner markers that belongs to the printed board, in mm.
@@ -84,7 +86,7 @@ _COVER_LEVEL = 128
 class _ReadFrame:
     """A frame and what the reader knew after it."""
 
-    # Its number. It goes on counting when another camera is chosen.
+    # Its position among all frames of the eye. It goes on counting when another camera is chosen.
     number: int
     frame: Frame
     reading: Reading
@@ -100,11 +102,13 @@ class _ReadFrame:
 
 
 class BoardEye:
-    """Answers what pages ask of the camera, from any thread.
+    """Keeps the last frames of a watcher, and answers what pages ask about them.
 
     `source` is the camera of the settings, `cameras` returns the connected ones, and `max_settled`
-    is the maximum number of settled frames. The watcher's thread calls `record`. An eye lives as
-    long as its watcher and needs no closing.
+    is the maximum number of settled frames that are kept.
+
+    The watcher's thread calls `record`. Everything else may be called from any thread. An eye lives
+    as long as its watcher and needs no closing.
     """
 
     link: CameraLink
@@ -122,7 +126,8 @@ class BoardEye:
         self._numbers = count(1)
         self.cameras = cameras
         """Returns the connected cameras."""
-        # The last frame. Replaced by the watcher's thread and never changed.
+        # The last frame. The watcher's thread replaces it, and nobody changes it, so other threads
+        # read it without the lock.
         self._last: _ReadFrame | None = None
         # Held while settled frames are read or changed.
         self._lock = threading.Lock()
@@ -136,7 +141,8 @@ class BoardEye:
     def record(self, frame: Frame, reading: Reading) -> None:
         """Record a frame that was just read, before the table hears of the reading.
 
-        Only references are kept, so this takes no time, but for flipping a mirrored picture back.
+        Only references are kept, so this takes no time, unless a mirrored picture has to be flipped
+        back.
         """
         previous = self._last
         if self._reader.mirror.is_mirrored:
@@ -149,13 +155,13 @@ class BoardEye:
             return
         frames = self._settled_frames
         with self._lock:
-            # Large pictures, such as those of cards, are not kept during another game.
+            # Drop the frames of another game. Some, such as those of cards, are large.
             last_game = frames[-1].reading.game if frames else None
             if reading.game is not None and last_game not in (None, reading.game):
                 frames.clear()
             if frames and frames[-1].reading == reading:
-                # Hands were over the board and changed nothing: the newest picture of it replaces
-                # the one before the movement.
+                # Hands were over the board and have changed nothing, so the frame after that
+                # movement replaces the one before it.
                 frames.pop()
             frames.append(read_frame)
 
@@ -181,8 +187,8 @@ class BoardEye:
     def advice_without_board(self) -> tuple[Advice, ...]:
         """Return what may be wrong with the last picture, in which no board is found.
 
-        Empty if nothing seems wrong, or for a picture that was blacked out, see
-        `vision.tiles.board_only`.
+        Returns nothing if the picture seems good, or if it was blacked out to hide order tiles (see
+        `vision.tiles.board_only`).
         """
         last = self._last
         if last is None or not last.frame.luma.any():
@@ -315,7 +321,7 @@ def _from_above(frame: Frame, pose: Pose, area_mm: Area) -> Picture:
 
 
 def _cover_squares(view: Picture, kit: Kit, area_mm: Area, hidden: frozenset[Square]) -> Picture:
-    """Return a view of an area with hidden squares in grey, and half of the gaps around them."""
+    """Return a view of an area in which the `hidden` squares, with half of their gaps, are grey."""
     left_mm, _, right_mm, top_mm = area_mm
     scale = view.shape[1] / (right_mm - left_mm)
     covered = view.copy()

@@ -1,10 +1,14 @@
 """Finds where the board is hard to read, and what to do about it: cut off, glare, too dark, out of
 focus, too small.
 
-Everything is measured in the picture itself, square by square. The worst measures become advice in
-plain words, on the camera page. Nothing here changes what is read. Limits without a source were
-chosen by eye on rendered boards. Stricter limits give needless advice on squares that are read,
-laxer ones give none on squares that stay unknown.
+1. Measure in each square of the picture how bright its paper is, how much of it glare hides, how
+   blurred its edges are, and how large a marker's module is there (`measure_squares`).
+2. Tell which of these make the square hard to read (`SquareMeasurement.weaknesses`).
+3. Turn the weaknesses of all squares into a few sentences for the camera page (`advise`).
+
+Nothing here changes what is read. Limits without a source were chosen by eye on rendered boards.
+With stricter limits there is needless advice on squares that are read, with laxer ones there is
+none on squares that stay unknown.
 """
 
 from __future__ import annotations
@@ -49,17 +53,18 @@ _MIN_OVEREXPOSED = 252
 # Maximum share of a square that may be overexposed.
 _MAX_GLARE = 0.10
 
-# Maximum blur (standard deviation), as a share of a module's width. Beyond it modules run into each
-# other.
+# Maximum blur (standard deviation), as a share of a module's width. With more, modules run into
+# each other.
 _MAX_BLUR_MODULES = 0.4
 
-# Maximum blur of the sharpest edges in px. Beyond it a picture is out of focus.
+# Maximum blur of the sharpest edges in px. With more, a picture is out of focus.
 _MAX_BLUR_PX = 1.8
 
-# Known extra blur (standard deviation) by which the blur of a picture is measured.
+# Standard deviation in px of a blur that is added to a picture. By what it does to the edges, the
+# blur that they have had before is measured.
 _REBLUR_PX = 1.5
 
-# Minimum change of brightness per pixel at an edge. Flatter ones are noise.
+# Minimum change of brightness per pixel at an edge. Smaller changes are noise.
 _MIN_SLOPE = 5.0
 
 # Percentile of brightness that counts as paper. Most of a square is paper, the rest may be glints.
@@ -68,7 +73,8 @@ _PAPER_PERCENTILE = 90
 # Minimum number of pixels in which something is measured.
 _MIN_PATCH_PX = 16
 
-# Maximum share of the squares that are named. More are called the whole board.
+# Maximum share of the squares that are named one by one. If there are more, the sentence says “the
+# whole board”.
 _MAX_NAMED_SHARE = 0.8
 
 
@@ -88,8 +94,9 @@ class SquareMeasurement:
     """Whether all of it is inside the picture."""
 
     def weaknesses(self, needed_module_px: float) -> tuple[Weakness, ...]:
-        """Return what makes the square hard to read: cut, or else any of glare, dark, blur, small.
+        """Return what makes the square hard to read.
 
+        If it is cut off, only that is returned, as it has to be mended first.
         `needed_module_px` is the minimum width of a marker's module.
         """
         if not self.is_inside:
@@ -136,8 +143,8 @@ def measure_squares(luma: Luma, kit: Kit, pose: Pose) -> dict[Square, SquareMeas
     module_mm = (kit.deck.marker_mm if kit.deck else kit.tag_mm) / MODULES_PER_MARKER
     modules_px = module_mm * pose.px_per_mm(centres_mm)
     measures = {}
-    for number, square in enumerate(squares):
-        (left, top), (right, bottom) = low[number], high[number]
+    for index, square in enumerate(squares):
+        (left, top), (right, bottom) = low[index], high[index]
         here = slice(top, bottom), slice(left, right)
         patch = luma[here]
         if patch.size < _MIN_PATCH_PX:
@@ -147,8 +154,8 @@ def measure_squares(luma: Luma, kit: Kit, pose: Pose) -> dict[Square, SquareMeas
             paper_level=float(np.percentile(patch[::2, ::2], _PAPER_PERCENTILE)),
             glare_share=float((patch >= _MIN_OVEREXPOSED).mean()),
             blur_px=_blur_px(slopes[here], reblurred[here]),
-            module_px=float(modules_px[number]),
-            is_inside=bool(pose.is_in_picture(quads[number]).all()),
+            module_px=float(modules_px[index]),
+            is_inside=bool(pose.is_in_picture(quads[index]).all()),
         )
     return measures
 
@@ -168,8 +175,8 @@ def _slopes(picture: Luma) -> NDArray[np.float32]:
 def _blur_px(slopes: NDArray[np.float32], reblurred: NDArray[np.float32]) -> float | None:
     """Return the blur (standard deviation) of the sharpest edges in px. None if there are no edges.
 
-    `slopes` are those of the picture, and `reblurred` those after the known extra blur. The softer
-    an edge is, the less does the extra blur reduce its slope.
+    `slopes` are those of the picture, and `reblurred` those after an extra blur of `_REBLUR_PX`.
+    The softer an edge is, the less the extra blur reduces its slope.
     """
     values = slopes.ravel()
     # The steepest hundredth of all pixels.
@@ -178,7 +185,8 @@ def _blur_px(slopes: NDArray[np.float32], reblurred: NDArray[np.float32]) -> flo
     steepest_values = values[steepest]
     if float(np.median(steepest_values)) < _MIN_SLOPE:
         return None
-    # Slopes are inverse to the blur, and the variances of two Gaussians add up.
+    # A slope is inverse to the blur, and the variances of two Gaussian blurs add up:
+    # ratio = sqrt(blur² + extra²) / blur. Solve this for the blur.
     ratio = float(np.median(steepest_values / np.maximum(reblurred.ravel()[steepest], 1e-3)))
     return _REBLUR_PX / math.sqrt(max(ratio * ratio - 1, 1e-3))
 
@@ -189,7 +197,7 @@ def _blur_px(slopes: NDArray[np.float32], reblurred: NDArray[np.float32]) -> flo
 def advise_without_board(luma: Luma) -> tuple[Advice, ...]:
     """Return what may be wrong with a (height, width) picture in which no board is found.
 
-    At most one thing, and empty if the picture itself is good.
+    Returns one advice at most, and none if the picture itself is good.
     """
     if np.percentile(luma[::2, ::2], _PAPER_PERCENTILE) < _MIN_PAPER:
         return (Advice(say("Switch on a lamp"), say("The whole picture is dark."), Weakness.DARK),)
@@ -207,7 +215,7 @@ def advise(
 
     `weaknesses` are those of all squares of the board in view. Strong squares have none.
     """
-    # Each with the number of squares that it helps.
+    # Each advice with the number of squares that it helps.
     advice: list[tuple[int, Advice]] = []
     corners_mm = np.vstack([corner_points_mm(kit.board, corner) for corner in kit.board.corners])
     if not pose.is_in_picture(pose.to_px(corners_mm)).all():
@@ -250,10 +258,10 @@ def board_outline_mm(board: Board, margin_mm: float = 0.0) -> Points:
 
 
 def name_squares(kit: Kit, squares: Iterable[Square], total: int) -> str:
-    """Return the names of squares. A board of cards has lanes instead.
+    """Return the names of squares as a part of a sentence. On a board of cards, name their lanes.
 
-    Of more than four, the first three are named and the rest is counted. `total` is the number of
-    all squares. More than four fifths of them are called the whole board.
+    If there are more than four names, the first three are named and the others counted. If there
+    are more than four fifths of the `total` squares, this is “the whole board”.
     """
     sorted_squares = sorted(squares)
     if len(sorted_squares) > _MAX_NAMED_SHARE * total:

@@ -1,13 +1,17 @@
 """Finds and identifies markers in pictures, and guesses those that do not decode.
 
 The markers are ArUco markers: a square of black and white modules with a black rim. A *dictionary*
-is OpenCV's list of prints, and a marker's id is the number of its print there.
+is OpenCV's list of prints, and a marker's id is the index of its print in that list.
 
-A picture at half size costs a quarter of the time. Markers that are too small for that are searched
-at full size, or where the board is known.
+There are three ways to search, from the fastest to the most thorough:
 
-In a picture, the centre of the first pixel is (0, 0). When a picture is scaled, its corners are
-therefore not only scaled but also shifted, by a part of a pixel.
+- `scan_quickly` searches a large picture at half size, which costs a quarter of the time, and
+  refines the corners in the picture itself. It misses small markers.
+- `scan_parts` searches boxes of a picture, and `MarkerFinder.find` a whole picture, at full size.
+- `best_guess` compares a quadrangle that does not decode with the prints that it may be.
+
+In a picture, the centre of the first pixel is (0, 0). When a picture is scaled, coordinates are
+therefore not only scaled but also shifted by a part of a pixel.
 """
 
 from __future__ import annotations
@@ -53,17 +57,18 @@ _MIN_WHITE = 20
 # Blur of the unsharp mask in px. Chosen by trial on rendered markers out of focus.
 _SHARPEN_SIGMA_PX = 1.6
 
-# Weight of what the blur removes. Chosen by the same trial: stronger sharpening amplifies noise.
+# Weight of what the blur removes, which is added to the picture. Chosen by the same trial. Larger:
+# noise is amplified.
 _SHARPEN_GAIN = 1.8
 
-# Matrix (7, 42) that averages the four inner pixels of the six of each module.
+# (7, 42): matrix that averages the four inner ones of the six pixels of each module.
 _AVERAGE = np.kron(np.eye(7), [0, 0.25, 0.25, 0.25, 0.25, 0])
 
 # (4, 2) px: the corners of a marker that is rectified to six pixels per module.
 _RECTIFIED_CORNERS = np.array([[0, 0], [42, 0], [42, 42], [0, 42]], np.float32) - np.float32(0.5)
 
 # Minimum contrast of a print that is guessed: the length of the vector of its 49 modules without
-# their mean. This is a standard deviation of 6 levels, which noise alone may reach.
+# their mean. 42 is a standard deviation of 6 levels, which noise alone may reach.
 _MIN_CONTRAST = 42.0
 
 
@@ -73,7 +78,7 @@ class MatchThreshold(NamedTuple):
     correlation: float
     """Minimum correlation with that print, at most 1."""
     margin: float
-    """Minimum difference to the second best correlation, that with any other print."""
+    """Minimum lead of that correlation over the one with any other print."""
 
 
 # Threshold for a print that is guessed. It is strict, because a wrong marker is worse than none.
@@ -161,7 +166,9 @@ class ThresholdWindows(NamedTuple):
     """By how many levels of 255 a black pixel is darker than that mean. 7 is OpenCV's own value."""
 
 
-# All were chosen by trial on rendered tables. By default, a fine and a coarse window.
+# The following windows were chosen by trial on rendered tables.
+
+# The default: a fine and a coarse window.
 NORMAL = ThresholdWindows(7, 27, 20, 0.02)
 # A single window, which is fastest.
 QUICK = ThresholdWindows(13, 13, 20, 0.02)
@@ -182,25 +189,28 @@ class MarkerFinder:
     """Name of the dictionary of the markers."""
     windows: ThresholdWindows = NORMAL
     is_rough: bool = False
-    """Whether to fit corners from the lines of a marker's outline.
+    """Whether to find corners as the intersections of lines along a marker's outline.
 
-    That is less precise, but never follows another edge. The caller has to refine such corners in a
-    larger picture.
+    That is less precise than a search for each corner, but never follows another edge. The caller
+    has to refine such corners in a larger picture.
     """
     only_ids: tuple[int, ...] = ()
-    """The only ids to detect, without any bit error. Empty means all ids, with a few bit errors."""
+    """The only ids to detect. A module that is wrong is not tolerated then.
+
+    If it is empty, all ids are detected, and a few modules may be wrong.
+    """
 
     def find(self, luma: Luma, min_side_px: float | None = None) -> FinderResult:
         """Find all markers of a (height, width) picture with sides of at least `min_side_px`.
 
-        None means the minimum of the `windows`.
+        If that is None, the minimum of the `windows` holds.
         """
         parameters = self._parameters()
         if min_side_px is not None:
             # OpenCV's limit is relative to the longer side of the picture.
             parameters.minMarkerPerimeterRate = min(4.0, 4 * min_side_px / max(luma.shape))
 
-        # A dictionary of a few prints is faster to search, and here allows no bit errors.
+        # A dictionary of a few prints is faster to search. The 0 allows no wrong module.
         dictionary = get_dictionary(self.dictionary)
         if self.only_ids:
             dictionary = cv2.aruco.Dictionary(
@@ -210,9 +220,10 @@ class MarkerFinder:
         sightings = []
 
         # OpenCV 4 returns ids as (N, 1) or None, OpenCV 5 as (N,).
-        numbers = np.empty(0, int) if ids is None else np.ravel(ids)
-        for number, quad in zip(map(int, numbers), corners, strict=True):
-            marker = self.only_ids[number] if self.only_ids else number
+        indices = np.empty(0, int) if ids is None else np.ravel(ids)
+        for index, quad in zip(map(int, indices), corners, strict=True):
+            # OpenCV's id is the index in its dictionary, which may have only some of the prints.
+            marker = self.only_ids[index] if self.only_ids else index
             sightings.append(Sighting(marker, np.asarray(quad, np.float64).reshape(4, 2)))
 
         # Quadrangles that match no print of the dictionary.
@@ -246,9 +257,10 @@ class MarkerFinder:
 
 
 def scan_quickly(luma: Luma) -> tuple[Sighting, ...] | None:
-    """Return most markers of a picture: searched at a reduced size, refined in the picture itself.
+    """Return the markers of a picture that are found at a reduced size.
 
-    Returns None if the picture is so small that it should be searched as it is.
+    Their corners are refined in the picture itself. Returns None if the picture is so small that it
+    should be searched as it is.
     """
     width = luma.shape[1]
     if width <= _SMALL_WIDTH_PX:
@@ -425,6 +437,6 @@ def best_guess(
         return None
     if others and score - others[0][0] < threshold.margin:
         return None
-    # `rot90` rotates counter-clockwise: the print's upper left corner is that many corners further
-    # back.
+    # The print lies here rotated by `turns` quarter turns counter-clockwise. So its own upper left
+    # corner is that many corners before the first corner of the quadrangle. `roll` puts it first.
     return Sighting(marker, np.roll(quad, turns, axis=0), score)

@@ -1,8 +1,14 @@
-"""A second search for markers, in views from straight above.
+"""A second search for markers, in views of the board from straight above.
 
-It is used on squares that the first search does not explain, and for corner markers that were
-missed. The pose of the board is known, at least roughly. So a view can show it at the height of the
-pieces' markers, where each marker is a square of known size.
+It is used on squares that the first search does not explain (`find_missed_pieces`), and for corner
+markers that the first search has missed (`find_missed_corners`). As the pose of the board is known
+at least roughly, a view can show the board at the height of the pieces' markers. There each marker
+is a square of known size. In each view:
+
+1. Search for markers that decode, in the view as it is, sharpened, and without shadows.
+2. Compare quadrangles of a marker's size that do not decode with the prints of the wanted markers.
+3. For a corner marker, also match its print as a template, in case its outline is spoilt.
+4. Convert the corners back to the picture.
 """
 
 from __future__ import annotations
@@ -40,30 +46,31 @@ _SQUARE_PX = 48
 # Minimum side of a marker in the view. The larger scale of the two is used.
 _MARKER_PX = 44
 
-# Half the width of the area in which a corner marker is searched, in sides of the marker, if three
-# others predict its position.
+# Half the width of the area in which a corner marker is searched, in sides of the marker, if the
+# three other corner markers predict its position.
 _CORNER_SEARCH_SIDES = 1.7
 
-# The same if only one or two others do, which predict it poorly.
+# The same if only one or two other corner markers predict its position, which they do poorly.
 _WIDE_CORNER_SEARCH_SIDES = 3.0
 
-# Minimum side of markers that are searched in a view, relative to a marker's.
+# Minimum side of what is searched for markers in a view, as a share of a marker's side there.
 _MIN_SIDE_SHARE = 0.5
 
-# Minimum and maximum side of a quadrangle that may be a marker, relative to a marker's.
+# Minimum and maximum side of a quadrangle that may be a marker, as a share of a marker's side.
 _SIDE_RATIOS = 0.8, 1.2
 
 # Margin of a view around its squares, in sides of a marker, as pieces lie askew.
 _EXTENT_MARGIN_SIDES = 0.75
 
 # Minimum score of a corner marker. It is stricter than for a piece, because a corner marker
-# determines the pose of the whole board. A marker that does not decode has the correlation with its
-# print as its score, so the same limit holds for the view before a guess is made there.
+# determines the pose of the whole board. The score of a marker that does not decode is its
+# correlation with the print. So a guess is not even tried if the template correlates less with the
+# view than this.
 _MIN_CORNER_SCORE = 0.75
 
-# Minimum correlation, anywhere in the view, of a corner marker whose position three others predict.
-# Measured: 0.71 and more where it was found, in blur, glare and shadows. Covered ones mostly stay
-# below 0.6.
+# Minimum correlation of a corner marker's print with some place in the view, if three others
+# predict its position. With less, the marker counts as hidden. Measured: 0.71 and more where a
+# marker was found, in blur, glare and shadows. Covered markers mostly stay below 0.6.
 _MIN_CORRELATION = 0.65
 
 # Side of a marker with its quiet zone, relative to the marker. Five modules and a black rim of one
@@ -180,18 +187,19 @@ def _find_corner(
     view = _View(top_view, top_view.rectify(luma), _MARKER_PX)
     # Match the print as a template, before the search for outlines.
     correlation, quad = _match_template(view.luma, marker)
-    # Without a likely match at a well predicted position, it is not visible.
+    # If nothing like the marker is where it has to be, it is hidden, and a search would be in vain.
     if is_well_predicted and correlation < _MIN_CORRELATION:
         return None
     # Search for all corner markers, so that another one is not mistaken for this one.
     sightings = _search_view(view, set(board.corners), lambda _: True, (*PLAIN, *ENHANCED))
     best = next((sighting for sighting in sightings if sighting.marker == marker), None)
     if best is None and correlation >= _MIN_CORNER_SCORE:
-        # An object that touches a marker merges with its outline, which then is no quadrangle.
+        # If an object touches the marker, its outline is not a quadrangle any more, and the search
+        # for outlines misses it. The print is still visible where the template matches.
         best = best_guess(view.luma, quad, board.corners)
     if best is None or best.marker != marker or best.score < _MIN_CORNER_SCORE:
         return None
-    # It affects the pose of the whole board, so refine it in the picture itself.
+    # The marker affects the pose of the whole board, so refine its corners in the picture itself.
     corners_px = pose.to_px(at_height(top_view.to_board(best.corners_px)))
     return Sighting(marker, refine_corners(luma, [corners_px])[0], best.score)
 
@@ -294,7 +302,8 @@ def _guess_markers(
 ) -> Iterator[Sighting]:
     """Yield the likely markers among the rejected quadrangles that have the size of a marker.
 
-    A scratch may break the outline of a marker, but not that of the white area around it as well.
+    If a scratch breaks the outline of a marker, the outline of the white area around it may be
+    whole. So quadrangles of that size are tried as well, with the marker inside them.
     """
     low, high = _SIDE_RATIOS
     for quad in result.rejected:

@@ -1,14 +1,20 @@
 """Models how pictures of a still table differ: changes of light, sensor noise, codec steps.
 
-Pictures are compared by blocks of `BLOCK_PX` pixels. First, changes of light are compensated:
-exposure, lamps, bands. The remaining difference is noise, up to a bound learned for each block and
-its neighbours. The bound is limited by the noise of the whole picture. A trembling hand or a shadow
-that keeps moving in one place therefore does not become noise. A codec step is the sudden change of
-a single block that a video codec causes when it codes the block anew.
+Pictures are compared by the mean brightness of blocks of `BLOCK_PX` pixels:
 
-A *level* is one step of brightness, from 0 to 255. The limits were chosen by trial on rendered
-still tables: noise, JPEG, video codecs, flicker and lamps are in `tests/bench/reading/sensors.py`.
-Higher noise bounds miss pale pieces, lower ones see movement where there is none.
+1. Estimate how the light has changed: exposure, lamps, bands (`estimate_light_change`).
+2. Compensate for that change. What remains is the *residual* (`compensate_light`).
+3. A residual within the bound of its block is noise (`noise_bounds`). Anything larger is a change
+   of the scene, see `vision.reading.motion`.
+4. Learn the bounds from blocks in which nothing moves (`learn_noise`). The noise of the whole
+   picture limits them, so a hand that trembles in one place for long does not become noise.
+
+A *codec step* is the sudden change of a single block that a video codec causes when it codes the
+block anew. A *level* is one step of brightness, from 0 to 255.
+
+The limits were chosen by trial on rendered still tables: noise, JPEG, video codecs, flicker and
+lamps are in `tests/bench/reading/sensors.py`. With higher noise bounds pale pieces are missed, with
+lower ones there seems to be movement where there is none.
 """
 
 from __future__ import annotations
@@ -39,12 +45,12 @@ LIGHT_SAMPLING = 6
 # Level above which a block may be saturated: a few of its pixels are at 255.
 _SATURATED = 245.0
 
-# Minimum difference in levels between the dark and the bright third of a picture to separate gain
-# from offset. With less contrast the gain is mostly noise.
+# Minimum difference in levels between the dark and the bright third of a picture, from which a gain
+# can be told from an offset. With less contrast the gain is mostly noise.
 _MIN_CONTRAST = 25.0
 
-# Light is unchanged if the median block differs by fewer levels. No block with such a difference
-# counts as changed.
+# The light counts as unchanged if the median block differs by less than this. So small a difference
+# never makes a block count as changed.
 _MAX_SAME_LIGHT = 0.5
 
 # Minimum and maximum gain of a change of light. Beyond them something is in front of the camera.
@@ -56,7 +62,7 @@ _MAX_OFFSET = 20.0
 # An offset of fewer levels does not disturb the gains of the rows.
 _SMALL_OFFSET = 1.0
 
-# Minimum brightness of a block in a ratio, because a ratio of black blocks is all noise.
+# Minimum brightness by which a block is divided, because a ratio of black blocks is all noise.
 _MIN_BRIGHTNESS = 4.0
 
 # Number of rows of blocks over which gains are averaged. Bands of lamps are wider.
@@ -76,10 +82,10 @@ _MIN_BOUND = 3.5
 _MAX_BOUND = 16.0
 
 # Noise bound in standard deviations of a block's noise. A picture has thousands of blocks, so
-# chance must exceed it less than once in a million.
+# chance must exceed this bound less than once in a million.
 _BOUND_SIGMAS = 5.0
 
-# Minimum noise bound in codec steps. Two steps may add up, but seldom do.
+# Minimum noise bound in codec steps. Two steps of a block may add up to 2, but seldom do.
 _BOUND_STEPS = 1.75
 
 # Three quarters of Gaussian values are within this many standard deviations of the mean.
@@ -121,8 +127,8 @@ _MAX_STEP = 9.0
 # Learning rate for larger codec steps.
 _RISE_RATE = 0.5
 
-# Learning rate for smaller codec steps. In averaged frames the steps only seem smaller, so the
-# estimate falls slowly.
+# Learning rate for smaller codec steps. The estimate falls slowly, because steps may only seem
+# smaller where frames are averaged.
 _FALL_RATE = 0.03
 
 # Maximum factor by which the picture's noise grows from frame to frame. A hand that comes in must
@@ -139,8 +145,8 @@ _MIN_STILL_SHARE = 0.5
 # correlation of 0, objects of many blocks one near 1.
 _MIN_CORRELATION = 0.15
 
-# Minimum share of the picture that must change for this test. Few blocks give no reliable
-# correlation.
+# Minimum share of the picture that must have changed for the test of this correlation, which is not
+# reliable for a few blocks.
 _MIN_MOVED_SHARE = 0.02
 
 
@@ -171,10 +177,10 @@ def estimate_light_change(before: BlockMeans, now: BlockMeans) -> LightChange:
     Changes in less than half of the picture are ignored.
 
     Each row of blocks has its own gain: lamps on alternating current light a picture in bands,
-    because its rows are exposed one after the other. What remains gives a global gain and offset,
-    from the medians of the dark and the bright third of all blocks. A hand that covers half of
-    either third distorts them. They are therefore used only if they explain most of the picture
-    much better than the row gains alone.
+    because its rows are exposed one after the other. From what these gains do not explain, a gain
+    and an offset of the whole picture are estimated, by the medians of the dark and of the bright
+    third of all blocks. A hand that covers half of a third distorts its median. Gain and offset are
+    therefore used only if they explain most of the picture much better than the row gains alone.
     """
     sampling = slice(None, None, LIGHT_SAMPLING)
     if fast_median(np.abs(now[sampling, sampling] - before[sampling, sampling])) < _MAX_SAME_LIGHT:
@@ -196,7 +202,7 @@ def estimate_light_change(before: BlockMeans, now: BlockMeans) -> LightChange:
         )
         by_both = LightChange((by_both.gain * correction).clip(*_GAINS), by_both.offset)
 
-    # The median residual of either model.
+    # Which of the two models leaves the smaller median residual?
     residuals = []
     for gains, offsets in (by_both, by_rows):
         predicted = before[sampling, sampling] * gains[sampling] + offsets[sampling]
@@ -253,9 +259,9 @@ def fast_median(values: NDArray[Any]) -> float:
 def compensate_light(
     before: BlockMeans, now: BlockMeans, light_change: LightChange
 ) -> tuple[BlockMeans, BlockMeans]:
-    """Return the residual change from `before` to `now`, and the shift that the light explains.
+    """Return the residual from `before` to `now`, and how much of the change the light explains.
 
-    The shift has no sign. Both are (rows, columns) in levels.
+    Both are (rows, columns) in levels. The residual has a sign, the second array has none.
     """
     # `before` in the light of `now`.
     predicted = np.minimum(before * light_change.gain + light_change.offset, np.float32(255))
@@ -263,7 +269,8 @@ def compensate_light(
     residual = np.asarray(cv2.subtract(now, predicted), np.float32)
     is_saturated = before > _SATURATED
     if is_saturated.any():
-        # A saturated block may have been much brighter, so it need not darken like the rest.
+        # A saturated block may really have been much brighter than its 255 levels. So when the
+        # light falls, the block need not become darker as the rest does.
         residual[is_saturated & (residual > 0) & (now <= before + 2)] = 0
     return residual, light_shift
 
@@ -288,7 +295,8 @@ class Noise:
 def noise_bounds(noise: Noise, residual: BlockMeans) -> BlockMeans:
     """Return (rows, columns): the minimum significant change of each block, in levels.
 
-    Before anything is learned, it is estimated from the changes `residual` of this frame.
+    Before anything is learned, one bound for all blocks is estimated from the `residual` of this
+    frame.
     """
     if noise.bounds is not None and noise.bounds.shape == residual.shape:
         return noise.bounds
@@ -301,10 +309,10 @@ def noise_bounds(noise: Noise, residual: BlockMeans) -> BlockMeans:
 
 
 def learn_noise(noise: Noise, residual: BlockMeans, moved: BlockMask | None) -> Noise:
-    """Return the noise model, updated with the unexplained changes of a frame.
+    """Return the noise model, updated with the `residual` of a frame.
 
-    Blocks that `moved` are excluded, unless the movement is noise itself. None means that none
-    moved. Nothing is learned if less than half of the picture is still.
+    Blocks in which something `moved` are left out, unless the movement itself is only noise. None
+    means that nothing moved. If less than half of the picture is still, nothing is learned.
     """
     magnitudes = np.abs(residual)
     before = noise.mean_square
@@ -319,7 +327,7 @@ def learn_noise(noise: Noise, residual: BlockMeans, moved: BlockMask | None) -> 
     sample = magnitudes[::3, ::3]
     still_sample = sample.ravel() if moved is None else sample[~moved[::3, ::3]]
     if still_sample.size < _MIN_STILL_SHARE * sample.size:
-        # The others may not represent the picture.
+        # The still blocks may not represent the whole picture.
         return noise
     frames = noise.frames + 1
     rate = 1 / min(frames, _AVERAGED_FRAMES)
@@ -347,8 +355,8 @@ def _sigma_and_step(
 ) -> tuple[float, float]:
     """Return the updated standard deviation of the whole picture, and its codec step.
 
-    `magnitudes` (rows, columns) are the changes of all blocks without their sign, and
-    `still_sample` (N,) some of those of blocks without movement. `rate` is the weight of the frame.
+    `magnitudes` (rows, columns) are the changes of all blocks without their sign. `still_sample`
+    (N,) are those of some blocks in which nothing moves. `rate` is the weight of this frame.
     """
     # The third quartile of the changes.
     index = 3 * still_sample.size // 4
@@ -362,10 +370,10 @@ def _sigma_and_step(
 
 
 def _estimate_codec_step(magnitudes: BlockMeans, sigma: float) -> float:
-    """Return the size of changes in isolated blocks, as a codec causes them.
+    """Return the size of codec steps: large changes of single blocks between still neighbours.
 
-    Returns 0 if they are few, which may be chance. Moving objects are larger than a block and have
-    no effect. `sigma` is the standard deviation of the picture's noise.
+    Returns 0 if there are few of them, which may be chance. Objects that move are larger than a
+    block, so they do not count. `sigma` is the standard deviation of the picture's noise.
     """
     jumps = np.asarray(magnitudes > max(_MIN_JUMP_SIGMAS * sigma, _MIN_JUMP), np.uint8)
     if np.count_nonzero(jumps) < _MIN_JUMPS:

@@ -1,9 +1,13 @@
 """Sixth stage: several looks at a still table have to agree before their result is settled.
 
-A *look* is what was found in one picture, and its *vote* is what that says about the squares. The
-last votes are joined to one. The joint vote is *settled*, so that the table may rely on it, once
-`AGREEING_PICTURES` still pictures agree. Two are enough if everything new is certain: markers that
-decode, and squares that are empty because their piece is read somewhere else.
+A *look* is what was found in one picture, and its *vote* is what that says about the squares.
+
+1. Take the votes since something last moved, at most `AGREEING_PICTURES` of them.
+2. Join them into one vote (`join_votes`). A square on which they contradict each other is unknown.
+3. The joint vote is *settled*, so that the table may rely on it, once `AGREEING_PICTURES` pictures
+   agree. Two are enough if everything new is certain (`settle`): markers that decode, and squares
+   that are empty because their piece is read somewhere else.
+4. Remember what was read, so that later pictures are compared with it (`vote`).
 """
 
 from __future__ import annotations
@@ -20,21 +24,24 @@ from vision.pose.pose import Pose, at_height, square_corners_mm
 from vision.reading.look import Look, Memory, Vote
 from vision.reading.motion import mark_read
 
-# Number of still pictures in a row that have to agree before a joint vote is settled. With two of
-# them one wrong picture makes a tie. Each more delays every reading by one picture.
+# Number of still pictures in a row that have to agree before a joint vote is settled. Larger: every
+# reading is delayed by another picture. Smaller: with two, one wrong picture makes a tie.
 AGREEING_PICTURES = 3
 
-# Maximum difference in px between the same points by two poses that count as one: less than a
-# module of the smallest marker that is read.
+# Two poses count as the same if they put the same points less than this apart in the picture. It is
+# less than a module of the smallest marker that is read.
 _MAX_SAME_PX = 2.0
 
 # (4, 3) mm: corners of a square of 200 mm around the origin of the board. Two poses are compared at
-# such points.
+# these points, moved to the middle of the picture.
 _PROBE_MM = at_height(square_corners_mm(0.0, 0.0, 200.0))
 
 
 def vote(look: Look, memory: Memory) -> tuple[Look, Memory]:
-    """Combine a look with those before it, and remember it."""
+    """Join the vote of a look with those before it, and remember the look.
+
+    Returns the look with the joint vote, and the memory for the next picture.
+    """
     # Earlier votes are dropped if something moves, or if the board or cards have been moved.
     latest, votes = memory.latest_look, memory.votes
     is_moved = latest is None or not _is_same_pose(look.pose, latest.pose)
@@ -46,7 +53,8 @@ def vote(look: Look, memory: Memory) -> tuple[Look, Memory]:
     is_quiet &= not memory.location.models_tried
     look = replace(look, joint_vote=joint, is_quiet=is_quiet)
 
-    # Later pictures are compared with this one where it was read: in these blocks, or everywhere.
+    # Later pictures are compared with this one where it was read: in `blocks`, or everywhere if
+    # that is None.
     blocks = None
     if look.reference is not None and look.due_blocks is not None:
         blocks = dilate_blocks(look.due_blocks)
@@ -64,7 +72,7 @@ def vote(look: Look, memory: Memory) -> tuple[Look, Memory]:
         settled_look=look if is_quiet else None,
     )
     if not look.is_still and look.reference is not None:
-        # Movement may have changed squares that were given up.
+        # Squares that were given up are read again if something has moved there.
         given_up = memory.given_up_squares - look.squares_to_judge
         memory = replace(memory, given_up_squares=given_up)
     if is_quiet:
@@ -76,14 +84,17 @@ def vote(look: Look, memory: Memory) -> tuple[Look, Memory]:
 
 
 def _squares_to_give_up(look: Look, memory: Memory) -> frozenset[Square]:
-    """Return the unknown squares of a settled look that are not read again for now."""
+    """Return the unknown squares of a settled look that need not be read again until they change.
+
+    Reading them takes time in each picture, and was in vain in the last ones.
+    """
     if len(memory.votes) < AGREEING_PICTURES:
         return frozenset()
     # Only squares that the last picture has not read either. The others may soon be known.
     unknown = look.joint_vote.unknown
     given_up = unknown & look.vote.unknown
     if look.pieces is not None:
-        # Squares that the budget has left for the next picture are not given up.
+        # Do not give up squares for which this picture had no time left (`Budget`).
         waiting = unknown - look.vague_squares - look.pieces.doubtful_squares
         given_up -= waiting - memory.failed_attempts.keys()
     return given_up
@@ -128,7 +139,7 @@ def settle(votes: tuple[Vote, ...], before: Vote | None) -> tuple[Vote, bool]:
 def is_certain(vote: Vote, before: Vote) -> bool:
     """Return whether all differences of a vote from the last settled one, `before`, are certain.
 
-    Those of open cards never are.
+    With open cards they never are.
     """
     if vote.fans or before.fans or vote.game is None or vote.game != before.game:
         return False
@@ -149,10 +160,16 @@ def join_votes(votes: tuple[Vote, ...]) -> tuple[Vote, bool]:
     """Return the joint vote of several pictures of a still table, oldest first, and whether they
     agree.
 
-    A face that was read once outvotes unknown, as a marker does not decode by chance. If another
-    picture says empty or another face, the square is unknown, and the pictures do not agree. A
-    square that was unknown is empty if the last two of three pictures say so. Pictures of different
-    games do not agree, and the last one stands.
+    For each square:
+
+    - If one picture has read a face and the others say unknown, the face counts, because a marker
+      does not decode by chance.
+    - If one picture has read a face and another one says empty, or another face, the square is
+      unknown, and the pictures do not agree.
+    - If no picture has read a face, the square is empty if all say so, or if the last two of three
+      say so. Otherwise it is unknown.
+
+    Pictures of different games do not agree, and the last vote is returned.
     """
     last = votes[-1]
     for vote in votes:
