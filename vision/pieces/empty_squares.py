@@ -1,9 +1,14 @@
 """Detection of empty squares by their print: paper, outline and marks have to be visible.
 
-A square counts as empty only if its paper is in sight and its outline is in the right place. The
-first judgement only knows that paper is white and outlines are dark. Later each square is compared
-with its known appearance, which is how it looked when it was empty. Shadows darken paper but leave
-the outline visible, while hands and objects hide it.
+A square counts as empty only if its paper is in sight and its outline is in the right place.
+Shadows darken paper but leave the outline visible, while hands and objects hide it. There are three
+tests, and a square that passes one of them is empty:
+
+1. By its known appearance, which is how it looked when it was seen empty (`_matches_appearance`).
+2. By paper and outline alone, knowing only that paper is white and outlines are dark
+   (`_shows_paper`).
+3. Under a shadow with edges: compute what light can explain the brightness of its paper, remove
+   that light, and look for paper and outline (`find_shaded_squares`). This is slow.
 
 The words, and the arrays that they stand for, are those of `snapshots.py` and `square_cells.py`:
 
@@ -73,7 +78,7 @@ _PAPER_MAX_DARK = 0.03
 # Share of dim pixels above which the paper counts as dim.
 _PAPER_MIN_DIM = 0.08
 
-# Stricter limit of dark pixels for a square that does not show its known appearance.
+# Stricter limit of dark pixels for a square that has a known appearance and does not show it.
 _MISMATCH_MAX_DARK = 0.01
 
 # Maximum share of dim pixels for such a square.
@@ -109,7 +114,8 @@ _KNOWN_MAX_DARK = 0.02
 # Share of dim pixels above which the square counts as dim.
 _KNOWN_MIN_DIM = 0.06
 
-# Limits of the overall change of brightness, as a factor, that is due to the light.
+# Limits of the overall change of brightness of a square, as a factor. Within them, the light has
+# changed. Beyond them, something else has.
 _MIN_LIGHT_LEVEL = 0.85
 _MAX_LIGHT_LEVEL = 1.18
 
@@ -122,8 +128,8 @@ _MIN_TONE = 0.05
 # Minimum visible share of a square whose appearance is learned.
 _MIN_VISIBLE_SHARE_TO_LEARN = 0.98
 
-# Weight of the newest picture in the running average of an appearance. Larger: noise stays in it.
-# Smaller: it follows changes of the light more slowly.
+# Weight of the newest picture in the running average of an appearance. Larger: the appearance
+# contains more noise. Smaller: it follows changes of the light more slowly.
 _NEWEST_WEIGHT = 0.2
 
 # ---- outlines, in all tests ----
@@ -193,8 +199,9 @@ def find_shaded_squares(
     """Return the squares that are empty under shadows with edges, and those whose test failed.
 
     Such shadows are those of a window frame or a blind. `squares` are those that do not look empty
-    in plain light. A failed test takes some ten times as long, as every light is tried. So the
-    search ends after `max_failures` of them, and the squares that follow are in neither set.
+    in plain light. A test that fails takes some ten times as long as one that succeeds, because
+    every light is tried. So the search ends after `max_failures` failed tests, and the squares that
+    follow are in neither set.
     """
     cells = cells_of(board)
     shaded = set[Square]()
@@ -215,7 +222,7 @@ def learn_appearances(
 ) -> EmptyAppearances:
     """Return the known appearances, updated by these empty squares of a snapshot.
 
-    Only squares in full view count.
+    Squares that are partly hidden are left out.
     """
     updated = dict(appearances)
     kernel = np.ones((3, 3), np.uint8)
@@ -246,8 +253,8 @@ def _shows_paper(
 ) -> Mask:
     """Return (N,): whether each square shows white paper inside and an outline around it.
 
-    `is_marked` is whether all these squares have a printed mark, such as a start or a goal. All N
-    are judged at once. One by one they would take most of a picture's time.
+    `is_marked` says whether all these squares have a printed mark, such as a start or a goal. All N
+    squares are judged at once, because one by one they would take most of a picture's time.
     """
     rows = np.array([snapshot.row_of[square] for square in squares])
     # Tones and visibility (N, P) of the P pixels of a cell that are plain paper.
@@ -269,7 +276,7 @@ def _shows_paper(
     dark, dark_or_dim, bright = shares
     dim = dark_or_dim - dark
 
-    # A few are allowed: bright pixels may be glints, dark ones specks, and dim ones a shadow.
+    # Some such pixels are allowed: bright ones may be glints, dark ones specks, dim ones a shadow.
     is_empty = (visible.mean(axis=1) >= _MIN_VISIBLE_SHARE) & (bright <= _PAPER_MAX_BRIGHT)
     # A square with a known appearance has just failed that comparison, so less is tolerated.
     is_mismatch = np.array([square in appearances for square in squares])
@@ -303,8 +310,8 @@ def _matches_appearance(snapshot: Snapshot, square: Square, appearance: EmptyApp
     if _MIN_LIGHT_LEVEL <= level <= _MAX_LIGHT_LEVEL:
         tone = tone / level
 
-    # The ratio (side, side) of each pixel to what is known. Print may be shifted by one pixel, so
-    # it is 1 from the tone of the darkest neighbour to that of the brightest one.
+    # The ratio (side, side) of each pixel to what is known. As print may be shifted by one pixel,
+    # the ratio is 1 for any tone between that of the darkest neighbour and the brightest one.
     to_darkest = (tone + _TONE_OFFSET) / (appearance.darkest + _TONE_OFFSET)
     to_brightest = (tone + _TONE_OFFSET) / (appearance.brightest + _TONE_OFFSET)
     ratios = np.where(tone > appearance.brightest, to_brightest, np.minimum(to_darkest, 1))
@@ -314,7 +321,7 @@ def _matches_appearance(snapshot: Snapshot, square: Square, appearance: EmptyApp
     bright = float((visible_ratios > _BRIGHT).mean())
     if dark > _KNOWN_MAX_DARK or bright > _KNOWN_MAX_BRIGHT:
         return False
-    # A part without a line, such as one towards a wall, cannot be missing.
+    # A part of the outline that never had a line, such as one towards a wall, cannot be missing.
     min_depths = np.where(
         appearance.line_depths >= MIN_LINE_DEPTH, _MIN_DEPTH_SHARE * appearance.line_depths, 0
     )
@@ -345,18 +352,18 @@ def _shows_paper_in_shadow(cells: SquareCells, snapshot: Snapshot, square: Squar
         return False
     row = snapshot.row_of[square]
     # Its index among all squares of the board.
-    number = cells.number_of[square]
+    index = cells.index_of[square]
     visible = snapshot.visible[row]
     # The print (side, side) that remains when the light is removed.
     paper = cells.paper_of_marked if square in cells.marked_squares else cells.paper
-    sides = tuple(cells.next_to_paper[number].tolist())
+    sides = tuple(cells.next_to_paper[index].tolist())
     printed = reflectance(snapshot.tones[row], visible, paper, sides)
     if printed is None:
         return False
-    is_lineless = cells.lineless_parts[[number]]
+    is_lineless = cells.lineless_parts[[index]]
     (depths,), _ = measure_outlines(cells, printed[None], visible[None], is_lineless)
-    # All visible parts of its outline have to be present, but for a few. Comparisons with NaN are
-    # false.
+    # All visible parts of its outline have to be present, but for a few. The depth of a part that
+    # is not visible is NaN, and a comparison with NaN is false.
     visible_count = np.count_nonzero(~np.isnan(depths))
     missing_count = np.count_nonzero(depths < _MIN_DEPTH_SHARE * snapshot.expected_shares)
     is_present = missing_count <= _MAX_MISSING_SHARE_SHADED * visible_count
@@ -382,7 +389,8 @@ def _shows_outline(
     # If no outline is visible, as in glare, an empty square cannot be recognised.
     is_clear = ~missing & (depths >= MIN_LINE_DEPTH)
     is_present &= is_clear.sum(axis=1) >= _MIN_PARTS
-    # A shadow darkens at least one part. None of these is missing, as an object would hide it.
+    # In a shadow, at least one part is darkened, and no darkened part is missing. An object would
+    # hide some of the parts that it darkens.
     is_darkened = tones < _DIM
     is_in_shadow = is_darkened.any(axis=1) & ~(is_darkened & missing).any(axis=1)
     is_in_shadow &= snapshot.has_outlines

@@ -19,8 +19,8 @@ from vision.pose.pose import Points, Pose, at_height, rectangle_corners_mm, squa
 # Maximum height in mm of a piece above its marker: a rim, or a tag that does not lie flat.
 MAX_ABOVE_MARKER_MM = 3.0
 
-# Number of heights between paper and the tallest piece at which a block's ray is followed. From the
-# usual angles its points are less than a square apart.
+# Number of heights between paper and the tallest piece at which a block's ray is followed. From
+# usual angles, two neighbouring points of the ray are less than a square apart.
 _LEVELS = 3
 
 # Maximum standard deviation of a square's position, as a share of the square, to call it empty. At
@@ -40,7 +40,8 @@ def extend_by_markers(
 ) -> tuple[BlockMask, list[Sighting]]:
     """Return the blocks (rows, columns) with all those of markers that touch them.
 
-    Each adds the blocks of its bounding box. The second result is a list of these markers.
+    Each marker that touches a block adds all blocks of its bounding box. The second result is the
+    list of these markers.
     """
     rows, columns = blocks.shape
     extended = blocks.copy()
@@ -60,8 +61,8 @@ def extend_by_markers(
 def squares_under(kit: Kit, pose: Pose, blocks: BlockMask) -> tuple[set[Square], set[Square]]:
     """Return the squares whose paper these blocks show, and those whose pieces may reach into them.
 
-    The second set contains the first, and squares nearer to the camera, because a tall piece on
-    them would appear in the blocks. `blocks` are (rows, columns).
+    The second set contains the first. It also has squares nearer to the camera, because a tall
+    piece on these squares would appear in the blocks. `blocks` are (rows, columns).
     """
     board = kit.board
 
@@ -84,9 +85,9 @@ def squares_under(kit: Kit, pose: Pose, blocks: BlockMask) -> tuple[set[Square],
         cells = np.floor((between + board.gap_mm / 2) / pitch)
         # NaN compares as outside.
         is_on_board = ((cells >= 0) & (cells < (board.files, board.ranks))).all(axis=1)
-        # Squares are numbered file by file.
-        numbers = np.unique(cells[is_on_board] @ (board.ranks, 1)).astype(int)
-        reaching.update(map(board.squares.__getitem__, numbers))
+        # `board.squares` goes file by file.
+        indices = np.unique(cells[is_on_board] @ (board.ranks, 1)).astype(int)
+        reaching.update(map(board.squares.__getitem__, indices))
         if share == 0:
             shown = set(reaching)
     return shown, reaching
@@ -119,7 +120,7 @@ def blocks_over(
 def find_vague_squares(board: Board, pose: Pose) -> frozenset[Square]:
     """Return the squares for which the pose is too uncertain to call them empty.
 
-    A piece could lie beside the area that is examined.
+    There a piece could lie beside the area that is examined, and go unnoticed.
     """
     squares, corners = _corners_of(board)
     # The worst of a square's four corners counts.
@@ -128,7 +129,7 @@ def find_vague_squares(board: Board, pose: Pose) -> frozenset[Square]:
     inner = centres + _INNER_SHARE * (corners - centres)
     is_inside = pose.is_in_picture(pose.to_px(inner)).reshape(-1, 4).all(axis=1)
     is_vague = (sigma_mm > _MAX_SIGMA_SHARE * board.pitch_mm) | ~is_inside
-    return frozenset(squares[number] for number in np.flatnonzero(is_vague).tolist())
+    return frozenset(squares[index] for index in np.flatnonzero(is_vague).tolist())
 
 
 @lru_cache(maxsize=16)

@@ -1,15 +1,22 @@
 """Detection of empty squares under shadows with edges, as those of a window, a lamp or a blind.
 
 A shadow darkens paper, outline and neighbours alike, and it continues beyond the square. Its edge
-is nearly a straight line: the light changes across it, but hardly along it. So the light on a
-square is estimated from the brightness of its paper and of the paper next to it, as a function of
-one coordinate. After division by this light, white paper with its outline must remain. A piece
-fails this test: its marker changes in all directions, and it ends at its square.
+is nearly a straight line: the light changes across the edge, but hardly along it. So for one square
+(`reflectance`):
 
-Brightness is used as its natural logarithm, so that light and paper add up: .1 is about 10 %.
-Directions are angles in radians in the view, from x (right) to y (down). The limits were chosen by
-trial on rendered tables under blinds, windows and hands: they must never call a square with a piece
-empty, and may call an empty one unknown.
+1. Take the brightness of the square's paper, and of the paper next to it.
+2. Find the direction in which it changes most, which is across the edge of a shadow.
+3. Fit a light that is a function of the coordinate in this direction alone. Try directions nearby,
+   and then a light that also changes gently along the edge, until one explains all of this paper.
+4. Divide by this light. What remains is the print, in which the caller looks for an outline.
+
+A piece fails this test, because its marker changes in all directions and ends at its square.
+
+Instead of brightness, its natural logarithm is used, so that light and paper add up. A difference
+of .1 is about 10 %. Directions are angles in radians in the view, from x (right) to y (down).
+
+The limits were chosen by trial on rendered tables under blinds, windows and hands. With them, a
+square with a piece must never be called empty, while an empty one may be called unknown.
 """
 
 from __future__ import annotations
@@ -43,11 +50,11 @@ _STEP_MM = 0.8
 # Minimum number of pixels in a step.
 _MIN_PIXELS = 4
 
-# Maximum residual (a logarithm) between paper and the estimated light. Pixels beyond it are
-# outliers.
+# Maximum residual (a logarithm) between paper and the estimated light. A pixel with a larger one is
+# an outlier.
 _MAX_RESIDUAL = 0.14
 
-# Maximum share of the paper that differs by more.
+# Maximum share of outliers in paper that a light explains.
 _MAX_OUTLIER_SHARE = 0.03
 
 # Minimum width of a shadow in mm.
@@ -77,15 +84,15 @@ _MIN_BEYOND_SHARE = 0.12
 
 @dataclass(frozen=True, eq=False)
 class PaperPixels:
-    """Pixels of a cell that show paper without print, so that they tell the light on a square.
+    """Pixels of a cell that show paper without print, by which the light on a square is estimated.
 
-    They are the same for many squares of a board. Pixels are numbered row by row.
+    They are the same for many squares of a board. The index of a pixel counts row by row.
     """
 
     inside: NDArray[np.int_]
-    """Numbers of the pixels inside the outline."""
+    """Indices of the pixels inside the outline."""
     beyond: tuple[NDArray[np.int_], ...]
-    """Numbers of the pixels beyond each side of the outline: top, right, bottom, left."""
+    """Indices of the pixels beyond each side of the outline: top, right, bottom, left."""
     offsets_mm: Offsets
     """(N, 2): offsets of all pixels."""
     max_difference: float
@@ -103,11 +110,11 @@ class _Cell(NamedTuple):
 
     # (N,): logarithms of the brightness of all pixels.
     values: Values
-    # (M,): numbers of pixels that are paper in sight.
+    # (M,): indices of pixels that are paper in sight.
     sampled: NDArray[np.int_]
     # (M,): which of these lie beyond the outline.
     is_beyond: NDArray[np.bool_]
-    # Where its board's cells have paper.
+    # Which pixels of such a cell are paper.
     pixels: PaperPixels
 
 
@@ -120,7 +127,7 @@ class _Light:
 
     # Direction across the edge.
     angle_rad: float
-    # Numbers of steps of `_STEP_MM` across the edge, and the light on each.
+    # Indices of steps of `_STEP_MM` across the edge, and the light on each.
     profile: tuple[NDArray[np.int_], NDArray[np.float64]] = (np.zeros(1, int), np.zeros(1))
     # Coefficients of the gentle changes, see `_gentle_terms`. None if there are none.
     coefficients: NDArray[np.float64] | None = None
@@ -128,7 +135,7 @@ class _Light:
     first_mm: float = 0.0
     # Share of the cell's paper that is brighter or darker than this light explains.
     outlier_share: float = 1.0
-    # Whether it changes within a stripe that is too narrow for a shadow.
+    # Whether this light has a stripe that is too narrow for a shadow, as an object causes.
     has_narrow_stripes: bool = True
 
     @property
@@ -150,12 +157,12 @@ class _Light:
 def reflectance(
     tone: Values, visible: NDArray[np.bool_], paper: PaperPixels, sides: tuple[bool, ...]
 ) -> Values | None:
-    """Return a cell's brightness (h, w), divided by the light on each pixel: its print.
+    """Return the print of a cell, (h, w): its brightness divided by the light on each pixel.
 
-    Returns None if too little of its paper is in sight, or if no light explains it. `tone` (h, w)
-    is its brightness relative to paper, and `visible` (h, w) is False where something stands in
-    front. `sides` says for the top, right, bottom and left side whether there is plain paper
-    beyond it.
+    Returns None if too little of its paper is in sight, or if no light explains its brightness.
+    `tone` (h, w) is the cell's brightness relative to paper. `visible` (h, w) is False where
+    something stands in front. `sides` says for the top, right, bottom and left side whether there
+    is plain paper beyond it.
     """
     # Paper in sight, inside the outline and beyond it.
     in_sight = visible.ravel()
@@ -186,8 +193,8 @@ def reflectance(
 def _best_light(cell: _Cell, angle_rad: float) -> _Light:
     """Return the simplest light that explains a cell's paper, if there is one.
 
-    Otherwise the light that is returned does not explain it either, see `explains_paper`. The
-    search starts from an edge across this direction.
+    If no light explains the paper, the returned one does not either: check its `explains_paper`.
+    The search starts with a light that changes in the direction `angle_rad`.
     """
     best = _fit_light(cell, angle_rad)
     for offsets_deg in _SEARCH_DEG:
@@ -199,8 +206,8 @@ def _best_light(cell: _Cell, angle_rad: float) -> _Light:
             best = light if light.outlier_share < best.outlier_share else best
     if best.explains_paper or not _continues_beyond(cell):
         return best
-    # Where two shadows cross, the steepest change is the edge of one. The soft rim of the other is
-    # a gentle change.
+    # Where two shadows cross, the steepest change is the edge of one of them. The soft rim of the
+    # other one is a gentle change along that edge.
     for direction_rad in (best.angle_rad, *(angle_rad + np.radians(_CROSSING_DEG))):
         best = _fit_light(cell, direction_rad, is_uneven=True)
         if best.explains_paper:
@@ -209,9 +216,9 @@ def _best_light(cell: _Cell, angle_rad: float) -> _Light:
 
 
 def _continues_beyond(cell: _Cell) -> bool:
-    """Return whether the paper beyond a cell's outline is as dark and as bright as within.
+    """Return whether the tones of the paper within the outline also occur beyond it.
 
-    A tone that occurs only within belongs to an object on the square.
+    A tone that occurs only within the outline belongs to an object on the square.
     """
     values = cell.values[cell.sampled]
     if cell.is_beyond.all() or not cell.is_beyond.any():
@@ -247,8 +254,8 @@ def _across_mm(offsets_mm: Offsets, angle_rad: float) -> Values:
 def _gentle_terms(offsets_mm: Offsets, across_mm: Values, angle_rad: float) -> NDArray[np.float64]:
     """Return (N, 6): cubic polynomials for gentle changes of a light along an edge.
 
-    They describe the soft rim of another shadow. A function of `across_mm` (N,) alone is no such
-    change, as the profile has it already.
+    They describe the soft rim of another shadow. Each term changes along the edge. Terms of
+    `across_mm` (N,) alone are left out, because the light's profile contains them already.
     """
     along = _across_mm(offsets_mm, angle_rad + np.pi / 2) / _HALF_MM
     across = across_mm / _HALF_MM
@@ -258,9 +265,9 @@ def _gentle_terms(offsets_mm: Offsets, across_mm: Values, angle_rad: float) -> N
 
 
 def _fit_light(cell: _Cell, angle_rad: float, *, is_uneven: bool = False) -> _Light:
-    """Return the light that fits a cell's paper best, if its edge has this direction.
+    """Return the light that fits a cell's paper best if it changes in the direction `angle_rad`.
 
-    An uneven light also changes gently along the edge.
+    With `is_uneven`, the light may also change gently along the edge.
     """
     offsets_mm = cell.pixels.offsets_mm[cell.sampled]
     across_mm = _across_mm(offsets_mm, angle_rad)
@@ -300,9 +307,10 @@ def _fit_light(cell: _Cell, angle_rad: float, *, is_uneven: bool = False) -> _Li
 def _gentle_coefficients(
     terms: NDArray[np.float64], cell: _Cell, steps: NDArray[np.int_]
 ) -> NDArray[np.float64]:
-    """Return (K,): the coefficients of gentle changes (M, K) of the light, by least squares.
+    """Return (K,): the coefficients of gentle changes of the light, by least squares.
 
-    The light is free in each of the `steps` (M,), and has its own tone beyond the outline.
+    `terms` (M, K) are these changes at each sampled pixel, and `steps` (M,) its step across the
+    edge. The light may have any value in each step, and the paper beyond the outline its own tone.
     """
     counts = np.maximum(np.bincount(steps), 1)
     # Subtracting the mean of each step removes the light's own value there.
@@ -314,7 +322,7 @@ def _gentle_coefficients(
     tone = float(coefficients[-1])
     max_tone = cell.pixels.max_difference
     if abs(tone) > max_tone:
-        # Paper differs by no more than this: the rest has to be light.
+        # The two papers cannot differ by so much, so the rest of the difference has to be light.
         by_light = values - np.copysign(max_tone, tone) * beyond
         coefficients = _least_squares(changes, by_light)
     return coefficients[: terms.shape[1]]

@@ -1,9 +1,13 @@
 """Measures what a picture shows on and around each square of a board, with or without pieces.
 
-A `Snapshot` holds the brightness of squares relative to white paper, the visible pixels, and the
-outlines. It is cut out of a view from straight above, in which each square has a cell (see
-`square_cells`). A `PaperMemory` holds what is known of the board's paper from earlier pictures. The
-limits were chosen by trial on rendered tables with lamps, glare and noise.
+1. View the board from straight above. In this view each square has a cell (see `square_cells`).
+2. Measure how bright white paper is near the corner markers, and interpolate between them.
+3. Divide the view by this brightness, and cut out the cells: their *tones*.
+4. Mask what pieces hide, reflections of lamps, and what is burnt out.
+5. Measure how much darker the outlines are than the paper on both sides.
+
+The result is a `Snapshot`. A `PaperMemory` holds what is known of the board's paper from earlier
+pictures. The limits were chosen by trial on rendered tables with lamps, glare and noise.
 """
 
 from __future__ import annotations
@@ -70,8 +74,8 @@ _WHITE_QUANTILE = 0.92
 # The same over a whole view.
 _BOARD_WHITE_QUANTILE = 0.9
 
-# Limits of the paper's brightness, relative to the darkest and the brightest corner, as the plane
-# through the corners may leave them far behind.
+# Limits of the paper's brightness, relative to the darkest and the brightest corner. Far from the
+# corners, the plane through their brightness may reach impossible values.
 _WHITE_LIMITS = 0.5, 1.3
 
 # Lower bound of a tone used as divisor.
@@ -86,7 +90,7 @@ class Snapshot:
     """What one picture shows of (N,) squares, by their cells, see `SquareCells`."""
 
     row_of: Mapping[Square, int]
-    """The number of each square in the arrays."""
+    """The row of each square, which is its index in the arrays."""
     tones: Tone
     """(N, side, side): brightness relative to white paper."""
     visible: Mask
@@ -145,7 +149,7 @@ class PaperMemory:
     `_UNIT_MM`.
     """
     white_limits: tuple[float, float] = (_MIN_PAPER, 255.0)
-    """Minimum and maximum brightness of paper."""
+    """Minimum and maximum brightness of paper, to which the plane is clipped."""
     expected_depths: Tone = field(default_factory=_no_depths)
     """(12,): as in `Snapshot`."""
     expected_shares: Tone = field(default_factory=_no_depths)
@@ -165,19 +169,20 @@ def take_snapshot(
 ) -> tuple[Snapshot, PaperMemory]:
     """Return a snapshot of these squares of a (height, width) picture, and the updated memory.
 
-    None means all squares. Only then are the brightness of the paper and the depth of the outlines
-    measured. `corners` are ids of the corner markers that were read in this picture. `hulls_mm` (N,
-    K, 2) mm are points on the board whose convex hulls pieces hide.
+    If `squares` is None, the snapshot is of all squares. Only then are the brightness of the paper
+    and the expected depth of the outlines measured anew. `corners` are ids of the corner markers
+    that were read in this picture. `hulls_mm` (N, K, 2) mm are K points on the board for each
+    piece, whose convex hull that piece hides.
     """
     # The cells of the requested squares.
     cells = cells_of(paper.board)
     chosen = cells.board.squares if squares is None else tuple(squares)
-    numbers = list(map(cells.number_of.__getitem__, chosen))
+    indices = list(map(cells.index_of.__getitem__, chosen))
     paper = _with_view(paper, cells, pose)
     assert paper.view is not None
     _, top_view, visible = paper.view
     # Rows and columns of their upper left pixels in the view.
-    origins = cells.origins[numbers]
+    origins = cells.origins[indices]
     if squares is not None:
         # For a few squares a part of the view is enough.
         top_view, visible, origins = _crop_around(cells, top_view, visible, origins)
@@ -196,7 +201,7 @@ def take_snapshot(
     burnt = _cut_cells(cells, is_burnt, origins) & ~glints
 
     # The outlines.
-    is_lineless = cells.lineless_parts[numbers]
+    is_lineless = cells.lineless_parts[indices]
     line_depths, line_tones = measure_outlines(cells, tones, visible_in_cells, is_lineless)
     if squares is None:
         paper = _with_outlines(paper, line_depths, line_tones)
@@ -263,17 +268,17 @@ def _cut_cells(
 def _find_glints(cells: SquareCells, tones: Tone) -> Mask:
     """Return (N, side, side): which pixels show reflections of a lamp.
 
-    They are few and much brighter than the cell's paper. Nothing that lies on a square is so
-    bright. Reflections leave most of a piece's marker visible.
+    Such pixels are few and much brighter than the cell's paper. Nothing that lies on a square is so
+    bright. As reflections are small, most of a piece's marker would remain visible beside them.
     """
     glints = np.zeros(tones.shape, bool)
-    for number in np.flatnonzero(tones.max(axis=(1, 2), initial=0) > _MIN_GLINT):
+    for index in np.flatnonzero(tones.max(axis=(1, 2), initial=0) > _MIN_GLINT):
         # Much brighter than the median of the cell.
-        tone = tones[number]
+        tone = tones[index]
         bright = (tone > _MIN_GLINT * max(1.0, np.median(tone))).view(np.uint8)
         glint = cv2.dilate(bright, _AROUND, iterations=cells.occlusion_margin_px).view(np.bool_)
         if glint.mean() <= _MAX_GLINT_SHARE:
-            glints[number] = glint
+            glints[index] = glint
     return glints
 
 
@@ -285,7 +290,8 @@ def _with_paper_brightness(
 ) -> PaperMemory:
     """Return the memory with the brightness of paper from a view (h, w).
 
-    `corners` are ids of the visible corner markers. Those that are hidden keep their last value.
+    `corners` are ids of the visible corner markers. A hidden marker keeps the brightness that was
+    last measured there.
     """
     board = paper.board
     whites = dict(paper.corner_whites)
@@ -312,7 +318,7 @@ def _with_paper_brightness(
     centres_mm = np.array([board.corner_centres_mm[marker] for marker in whites])
     offsets = (centres_mm - (board.width_mm / 2, board.height_mm / 2)) / _UNIT_MM
 
-    # Fit a plane through the levels at the corners by least squares.
+    # Fit a plane to the levels at the corners, by least squares.
     model = np.column_stack([np.ones(len(levels)), offsets])
     plane = tuple(np.linalg.lstsq(model, levels, rcond=None)[0].tolist())
     low, high = _WHITE_LIMITS
@@ -340,8 +346,8 @@ def _with_outlines(paper: PaperMemory, line_depths: Tone, line_tones: Tone) -> P
     """Return the memory with the typical depth of the outlines (N, 12) of all squares."""
     holes = paper.board.holes
     # Holes have no outline.
-    numbers = np.flatnonzero([square not in holes for square in paper.board.squares])
-    depths, tones = line_depths[numbers], line_tones[numbers]
+    indices = np.flatnonzero([square not in holes for square in paper.board.squares])
+    depths, tones = line_depths[indices], line_tones[indices]
     shares = _typical_depths(depths / np.maximum(tones, np.float32(_MIN_TONE)))
     return replace(paper, expected_depths=_typical_depths(depths), expected_shares=shares)
 
@@ -349,9 +355,9 @@ def _with_outlines(paper: PaperMemory, line_depths: Tone, line_tones: Tone) -> P
 def _typical_depths(depths: Tone | Floats) -> Tone:
     """Return (12,): the median depth of the lines for each part of an outline.
 
-    It is that of all horizontal lines for the parts above and below, and that of all vertical lines
-    for the parts on the left and right. `depths` (N, 12) without a line are left out. If hardly any
-    part has a line, the depth is 0.
+    For the parts above and below, this is the median of all horizontal lines. For the parts on the
+    left and right, it is that of all vertical lines. `depths` (N, 12) that are too small for a line
+    are left out. If hardly any part has a line, the result is 0.
     """
     # Horizontal and vertical lines differ in a picture with motion blur.
     sides = depths.reshape(-1, 4, PARTS_PER_SIDE)
@@ -370,9 +376,9 @@ def measure_outlines(
 ) -> tuple[Tone, Tone]:
     """Return the depths of the outlines of cells, and the brightness of the paper along them.
 
-    Both are (N, 12), for the three parts above, right, below and left. NaN for parts that are
-    `is_lineless` (N, 12), or of which too little is visible. `tones` and `visible` are (N, side,
-    side). A line is darker than what is outside and inside of it.
+    Both are (N, 12), for the three parts above, right, below and left. They are NaN for parts that
+    are `is_lineless` (N, 12), or of which too little is visible. `tones` and `visible` are (N,
+    side, side). A line is darker than what is outside and inside of it.
     """
     # (12, depth, length): indices into a flattened cell, so `bands` are (N, 12, depth, length).
     pixels = cells.outline_pixels

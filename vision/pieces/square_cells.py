@@ -1,9 +1,9 @@
 """Locates the parts of a board's squares in a view from straight above: paper, outlines, marks and
 neighbours.
 
-In the view every square has a *cell* of the same size, which includes the neighbours' edges. So all
-cells can be processed at once, as an array (N, side, side). This module only computes which pixels
-of a cell belong to what. `snapshots` cuts the cells out of pictures.
+In the view every square has a *cell* of the same size, which includes the neighbours' edges. As all
+cells have the same size, they can be processed at once, as an array (N, side, side). This module
+only computes which pixels of a cell belong to what. `snapshots` cuts the cells out of pictures.
 
 The view from its left edge: a strip, half a gap, then the squares of a rank. Some boards have no
 gaps, so that neighbouring squares share a line.
@@ -46,14 +46,14 @@ from vision.pieces.shaded_squares import PaperPixels
 # Mask of pixels, squares or parts of outlines. Its shape is said where it is used.
 Mask = NDArray[np.bool_]
 
-# Numbers of pixels in a cell, counted row by row.
-PixelNumbers = NDArray[np.int_]
+# Indices of pixels in a cell, counted row by row.
+PixelIndices = NDArray[np.int_]
 
 # Number of parts into which each side of an outline is divided.
 PARTS_PER_SIDE = 3
 
-# Minimum size in mm of a square for the resolution. Cells of smaller squares are enlarged to the
-# same number of px.
+# Squares that are smaller than this are enlarged, so that their cells have as many px as those of a
+# square of this size.
 _MIN_SQUARE_MM = 30.0
 
 # Resolution of the view in px per mm: a line is about one pixel wide. Larger: more time for each
@@ -120,7 +120,7 @@ _AROUND = ((0, 1), (1, 0), (0, -1), (-1, 0))
 class SquareCells:
     """The cells of one board. Made once for each board by `cells_of`, and never changed.
 
-    Pixels within a cell are numbered row by row, from 0 to side * side - 1.
+    The index of a pixel within a cell counts row by row, from 0 to side * side - 1.
     """
 
     def __init__(self, board: Board) -> None:
@@ -138,8 +138,8 @@ class SquareCells:
         """Margin in px around pieces and glints that hide the board."""
         self.strip_px = max(self.overlap_px, round(board.strip_mm * self.scale))
         """Width in px of the strip of the view around all squares."""
-        self.number_of = {square: number for number, square in enumerate(board.squares)}
-        """The number of each square in arrays (N, …) of all squares."""
+        self.index_of = {square: index for index, square in enumerate(board.squares)}
+        """The index of each square in arrays (N, …) of all squares."""
         self.marked_squares = frozenset(mark.square for mark in board.marks)
         """Squares with a printed mark, of which only the middle is plain paper."""
         # (side,): offsets in mm of a row's or a column's pixels from the middle of a cell.
@@ -149,7 +149,7 @@ class SquareCells:
     # ---- pixels of one cell ----
 
     @cached_property
-    def paper_pixels(self) -> PixelNumbers:
+    def paper_pixels(self) -> PixelIndices:
         """Pixels of plain paper, without outline and label."""
         # Offsets from the middle, in shares of a square.
         axis = self._axis_mm / self.board.square_mm
@@ -161,13 +161,13 @@ class SquareCells:
         return np.flatnonzero(plain)
 
     @cached_property
-    def middle_pixels(self) -> PixelNumbers:
+    def middle_pixels(self) -> PixelIndices:
         """Pixels of the disc in the middle."""
         axis = self._axis_mm / self.board.square_mm
         return np.flatnonzero(axis[None, :] ** 2 + axis[:, None] ** 2 < _MIDDLE_RADIUS**2)
 
     @cached_property
-    def inner_pixels(self) -> PixelNumbers:
+    def inner_pixels(self) -> PixelIndices:
         """Pixels of plain paper with nothing but paper within `GENTLE_MM`."""
         plain = np.zeros(self.side_px * self.side_px, np.uint8)
         plain[self.paper_pixels] = 1
@@ -175,7 +175,7 @@ class SquareCells:
         return np.flatnonzero(cv2.erode(plain.reshape(self.side_px, self.side_px), near))
 
     @cached_property
-    def outline_pixels(self) -> PixelNumbers:
+    def outline_pixels(self) -> PixelIndices:
         """(12, depth, length): pixels of the parts of the outline.
 
         Depth counts from outside to inside, length along the part.
@@ -186,11 +186,11 @@ class SquareCells:
         depth = 2 * self.overlap_px + round((board.gap_mm / 2 + _LINE_MARGIN_MM) * self.scale)
         start = self.overlap_px + round((board.gap_mm / 2 + _CORNER_MARGIN_MM) * self.scale)
         length = (side - 2 * start) // PARTS_PER_SIDE
-        numbers = np.arange(side * side).reshape(side, side)
+        indices = np.arange(side * side).reshape(side, side)
         # Rotate the cell so that each side becomes the upper one.
         sides = []
         for turn in range(4):
-            sides.append(np.rot90(numbers, turn)[:depth, start : start + PARTS_PER_SIDE * length])
+            sides.append(np.rot90(indices, turn)[:depth, start : start + PARTS_PER_SIDE * length])
         parts = np.stack(sides).reshape(4, depth, PARTS_PER_SIDE, length)
         return parts.transpose(0, 2, 1, 3).reshape(-1, depth, length)
 
@@ -204,7 +204,7 @@ class SquareCells:
         """The same for a square with a printed mark."""
         return self._light_samples(self.middle_pixels, _LIGHT_TERMS_IN_MIDDLE)
 
-    def _light_samples(self, inside: PixelNumbers, gentle_terms: int) -> PaperPixels:
+    def _light_samples(self, inside: PixelIndices, gentle_terms: int) -> PaperPixels:
         """Return the pixels of paper by which `shaded_squares` estimates the light on a square.
 
         These are the pixels `inside` the outline, and those of plain paper beyond each side of it.
@@ -244,8 +244,8 @@ class SquareCells:
     @cached_property
     def next_to_paper(self) -> Mask:
         """(N, 4): whether there is plain paper beyond each side: top, right, bottom, left."""
-        # With gaps there is paper on all sides. Without them a mark on the next square reaches too
-        # near.
+        # With gaps there is paper on all sides. Without gaps, a printed mark on the next square
+        # would be too near.
         free = set(self.board.squares) - self.board.holes - self.marked_squares
         return self._is_next(free) | bool(self.board.gap_mm)
 
@@ -264,7 +264,7 @@ class SquareCells:
         The order is above, right, below, left.
         """
         board = self.board
-        # A margin around the board avoids bounds checks.
+        # A margin of one square around the board, so that every square has four neighbours.
         chosen = np.zeros((board.files + 2, board.ranks + 2), bool)
         for square in squares:
             chosen[square.file + 1, square.rank + 1] = True
@@ -274,5 +274,5 @@ class SquareCells:
 
 @lru_cache(maxsize=32)
 def cells_of(board: Board) -> SquareCells:
-    """Return a board's cells, which are cached."""
+    """Return the cells of a board. They are computed once, and then cached."""
     return SquareCells(board)

@@ -336,11 +336,11 @@ class _FitProblem:
         if not len(tag_residuals):
             return jacobian
         # Finite differences: the best-fitting square has no simple derivative.
-        for number, step in enumerate(_DIFFERENCE_STEPS):
+        for index, step in enumerate(_DIFFERENCE_STEPS):
             shifted = change.copy()
-            shifted[number] += step
+            shifted[index] += step
             shifted_residuals = self._tags.residuals_px(self.pose(shifted)).ravel()
-            jacobian[:, number] = (shifted_residuals - tag_residuals) / step
+            jacobian[:, index] = (shifted_residuals - tag_residuals) / step
         return jacobian
 
 

@@ -175,10 +175,10 @@ class Pose:
         points = np.asarray(points_mm, np.float64).reshape(-1, 3)
         if self.covariance is None:
             return np.zeros(len(points))
-        # Six numbers of the pose, or nine with those of the lens.
-        number = len(self.covariance)
+        # Six parameters of the pose, or nine with those of the lens.
+        count = len(self.covariance)
         _, by_pose, by_lens = self.project(points)
-        jacobian = np.hstack([by_pose, by_lens])[:, :number].reshape(-1, 2, number)
+        jacobian = np.hstack([by_pose, by_lens])[:, :count].reshape(-1, 2, count)
         # The covariance (N, 2, 2) of each point in the picture, and the major axis of its ellipse.
         errors = jacobian @ self.covariance @ jacobian.swapaxes(1, 2)
         largest = np.linalg.eigvalsh(errors)[:, 1]

@@ -161,8 +161,8 @@ class TaggedPieceSet(PieceSet):
         """Return every physical piece, and note its position beside the board for `put_beside`."""
         tags = enumerate(self._kit.tags)
         pieces = [
-            Piece(number, tuple(self._top(face, marker) for face, marker in piece))
-            for number, piece in tags
+            Piece(piece_id, tuple(self._top(face, marker) for face, marker in piece))
+            for piece_id, piece in tags
         ]
         left, right = self._columns(pieces, to_right=False), self._columns(pieces, to_right=True)
         self._beside_mm = dict([*left, *right])
@@ -311,7 +311,7 @@ class CardSet(PieceSet):
         faces = [
             RenderedFace(card.name, partial(self._front, card), white, *size) for card in deck.cards
         ]
-        return [Piece(number, (face, back), top_index=1) for number, face in enumerate(faces)]
+        return [Piece(piece_id, (face, back), top_index=1) for piece_id, face in enumerate(faces)]
 
     def _front(self, card: Card) -> Bgr:
         return decode_png(self._printed().cards[card.name])

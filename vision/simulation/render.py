@@ -211,7 +211,7 @@ def build_lit_table(kit: Kit, view: CameraView, sheet: PrintedSheet) -> LitTable
     texture = Texture(paper, sheet.to_texture(), cv2.BORDER_CONSTANT)
     board = render_texture(pose, window, _SUPERSAMPLING, texture)
     is_paper = cv2.inRange(board[..., 3], (128.0,), (255.0,))
-    left, top, width, height = (_SUPERSAMPLING * number for number in window)
+    left, top, width, height = (_SUPERSAMPLING * length for length in window)
     # A view of the table, into which the board is copied.
     table_window = table[top : top + height, left : left + width]
     cv2.copyTo(cv2.cvtColor(board, cv2.COLOR_BGRA2BGR), is_paper, table_window)

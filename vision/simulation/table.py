@@ -113,8 +113,8 @@ class SimulatedTable:
             placements = list(self._piece_set.placements(layout))
             staying = self._staying_pieces(placements, wanted) if by_hand else {}
             free = [piece for piece in free if piece not in staying.values()]
-            for number, placement in enumerate(placements):
-                piece = staying.get(number) or self._piece_set.take(free, placement.face, wanted)
+            for index, placement in enumerate(placements):
+                piece = staying.get(index) or self._piece_set.take(free, placement.face, wanted)
                 piece.turn_deg = placement.turn_deg
                 self._piece_set.put_on(piece, placement.square, placed)
                 placed.append(piece)
@@ -135,10 +135,10 @@ class SimulatedTable:
         for piece in self._pieces:
             by_square.setdefault(self._piece_set.square_of(piece), []).append(piece)
         staying = {}
-        for number, placement in enumerate(placements):
+        for index, placement in enumerate(placements):
             free = by_square.get(placement.square, [])
             with contextlib.suppress(KeyError):
-                staying[number] = self._piece_set.take(free, placement.face, wanted)
+                staying[index] = self._piece_set.take(free, placement.face, wanted)
         return staying
 
     def turn(self, piece: int, degrees: float) -> None:
@@ -336,12 +336,12 @@ class SimulatedTable:
 
     # ---- the scene ----
 
-    def piece(self, number: int) -> Piece:
+    def piece(self, piece_id: int) -> Piece:
         """Return the piece with this id. Raises KeyError."""
         for piece in self._pieces:
-            if piece.id == number:
+            if piece.id == piece_id:
                 return piece
-        raise KeyError(f"there is no piece {number} on the table")
+        raise KeyError(f"there is no piece {piece_id} on the table")
 
     def _put_on_top(self, piece: Piece) -> None:
         self._pieces.remove(piece)

@@ -121,13 +121,13 @@ class TileRows:
         """Yield all blocks in drawing order: first the row of North, which lies behind the board as
         South sees it, and in each row the strip, the tiles and then the wall.
         """
-        number = _FIRST_ID
+        block_id = _FIRST_ID
         for seat in (Seat.NORTH, Seat.SOUTH):
             origin = self.row_origins[seat]
             for part in self._parts(seat):
                 x_mm, y_mm = origin.to_table(part.x_mm, part.y_mm)
                 yield RenderedBlock(
-                    piece=number,
+                    piece=block_id,
                     top=part.picture.copy,
                     side_colour=_WALL_RGB,
                     width_mm=part.width_mm,
@@ -138,7 +138,7 @@ class TileRows:
                     z_mm=0.0,
                     turn_deg=origin.turn_deg + part.turn_deg,
                 )
-                number += 1
+                block_id += 1
 
     def _parts(self, seat: Seat) -> Iterator[_Part]:
         """Yield the strip, the tiles and the wall of a row."""
@@ -194,8 +194,8 @@ def _blank_paper(width_mm: float, depth_mm: float) -> Bgr:
 def _strip_picture(spec: OrderTiles, seat: Seat) -> Bgr:
     """Draw the strip of a seat's row with its markers."""
     picture = _blank_paper(spec.row_width_mm, spec.strip_mm)
-    for number, marker in enumerate(spec.rows[seat]):
-        x_mm = spec.row_width_mm / 2 + spec.strip_x_mm(number)
+    for index, marker in enumerate(spec.rows[seat]):
+        x_mm = spec.row_width_mm / 2 + spec.strip_x_mm(index)
         _draw_marker(picture, marker, x_mm, spec.strip_mm / 2, spec.strip_marker_mm)
     return picture
 
