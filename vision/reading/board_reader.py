@@ -1,10 +1,16 @@
 """From a picture to a layout: which face lies on which square, and which squares are unknown.
 
-`BoardReader` runs each picture through the six stages of this package. What they find in one
-picture is a `Look`, and what is known from earlier pictures is a `Memory`, see `look.py`. The first
-picture is read as a whole, later ones only where they differ from what was read before. Each look
-at a still table has a vote, and several have to agree (`vote.py`). A wrong entry is worse than an
-unknown one.
+`BoardReader` runs each picture through the six stages of this package:
+
+1. `motion`: compare the picture with earlier ones. A picture that shows nothing new ends here.
+2. `detect`: find markers in the parts that have changed, and the kit whose board is in view.
+3. `locate`: find the pose of the board.
+4. `place`: find which face lies on which square, or which cards lie open.
+5. `judge`: decide which other squares are empty, and which are unknown.
+6. `vote`: join the result with those of the pictures before.
+
+What the stages find in one picture is a `Look`, and what is known from earlier pictures is a
+`Memory`, see `look.py`. In all stages a wrong entry is worse than an unknown one.
 """
 
 from __future__ import annotations
@@ -35,9 +41,9 @@ from vision.reading.motion import detect_motion
 from vision.reading.place import misprint_scale, place
 from vision.reading.vote import vote
 
-# Budget for a single picture that is not followed by others. All lens models are tried. The bounds
-# of squares are larger than in a series, as nothing may wait for the next picture. They still limit
-# the time for a board that is mostly hidden. Chosen by trial on rendered tables.
+# Budget for a single picture. As no other picture follows, nothing may wait for the next one: all
+# lens models are tried, and the bounds of squares are larger than in a series. They still limit the
+# time for a board that is mostly hidden. Chosen by trial on rendered tables.
 _SINGLE_BUDGET = Budget(
     closer_squares=48, shaded_failures=60, lens_models=9, has_next_picture=False
 )
@@ -64,7 +70,7 @@ class BoardDetails:
     """Confidence of each square, from 0 to 1.
 
     1 is a marker that decodes or an empty square, 0 is unknown. Values between them are a marker's
-    correlation with its print. Empty for a board of cards or none.
+    correlation with its print. There are none for a board of cards, or without a board.
     """
     problem: str = ""
     """Why no board was found, as a sentence. Empty if no cause is known. Two boards are reported
@@ -97,10 +103,10 @@ def make_board_reader(
 
 
 class BoardReader:
-    """Reads frames of one camera. Made by `make_board_reader`.
+    """Reads frames of one camera. `make_board_reader` makes it.
 
-    The thread of `vision.watcher` calls `read`. Any thread may call `use` and `use_lens`, and may
-    look at `details`, which is replaced and never changed. The reader holds no thread and no file,
+    The watcher's thread calls `read`. Any thread may call `use` and `use_lens`, and may look at
+    `details`, an object that is replaced and never changed. The reader holds no thread and no file,
     so it needs no closing.
     """
 
@@ -115,8 +121,8 @@ class BoardReader:
         self._lock = threading.Lock()
         # Held only while `_requested` is read or written.
         self._request_lock = threading.Lock()
-        # The kit of the last call of `use`, until the next picture. It is in a tuple, as `use` may
-        # be called with None. None without the tuple: there was no call.
+        # The kit of the last call of `use`, until the next picture takes it. It is in a tuple,
+        # because `use` may be called with None. If there was no call, there is no tuple but None.
         self._requested: tuple[Kit | None] | None = None
 
     @property
@@ -156,9 +162,9 @@ class BoardReader:
     def use(self, kit: Kit | None) -> None:
         """Prefer this kit, which may have another board than its game has in `kits`.
 
-        The board with the most corner markers in view is read. The preferred one wins a tie, and
-        None prefers none. The next frame is read as if no board had been seen before. Never waits
-        for the reader.
+        The board with the most corner markers in view is read. If there is a tie, the preferred kit
+        wins. With None, no kit is preferred. The next frame is read as if no board had been seen
+        before. This never waits until a picture has been read.
         """
         with self._request_lock:
             self._requested = (kit,)
@@ -167,8 +173,8 @@ class BoardReader:
         """Return the reading after this frame.
 
         A frame that shows nothing new is compared with earlier ones but not read. With `glance`,
-        the same holds for a frame in which something moves, and for the first one after it. A
-        resting hand does not prevent reading.
+        this also holds for a frame in which something moves, and for the first frame after that. A
+        hand that rests on the board does not prevent reading.
         """
         with self._lock:
             if self._requested is not None:
@@ -188,7 +194,8 @@ class BoardReader:
     def read_picture(self, luma: Luma) -> Reading:
         """Return the reading of a single (height, width) picture.
 
-        Of other frames only the lens and the mirroring of the camera are used.
+        From earlier frames only what is known of the camera is used: its lens, and whether it
+        mirrors its pictures.
         """
         with self._lock:
             self._restart()
@@ -202,9 +209,10 @@ class BoardReader:
     # ---- one picture ----
 
     def _run_stages(self, picture: Look) -> Look:
-        """Run a picture through the six stages, and its mirror image if only that shows a board.
+        """Run a picture through the six stages, and return the look after the last of them.
 
-        Stores the new memory, and returns the look after the last stage that was run.
+        A stage may skip those that follow. Stores the new memory. If only the mirror image of the
+        picture shows a board, runs the mirror image through the stages instead.
         """
         look, memory = picture, self.memory
         for stage in (detect_motion, detect, locate, place, judge, vote):
@@ -226,10 +234,10 @@ class BoardReader:
         with self._request_lock:
             kit = self.memory.active_kit
             if self._requested is not None:
-                # Requested from another thread since the last picture.
+                # Another thread has requested this kit since the last picture.
                 (kit,) = self._requested
             self._requested = None
-        # Facts about the camera stay: its lens and its noise.
+        # What is known of the camera stays: its lens and its noise.
         before = self.memory
         self.memory = Memory(
             before.kits,
@@ -248,8 +256,9 @@ class BoardReader:
             mirror.is_orientation_known = True
             mirror.is_inverted = False
         advice = list[Advice]()
-        notes = [location.twin_advice]
+
         # Two copies of the board are in view.
+        notes = [location.twin_advice]
         if location.twin_advice:
             twins = say("The same board is seen twice.")
             advice.append(Advice(say("Put the second board away"), twins, Weakness.TWIN))
@@ -276,6 +285,8 @@ class BoardReader:
             )
             advice.append(Advice(say("Print board and pieces at 100 %"), why, Weakness.SMALL))
             notes.append(say("Board and pieces do not have the same scale: print both at 100 %"))
+
+        # The camera mirrors its pictures, or the board is printed in negative.
         if mirror.is_mirrored:
             notes.append(say("The camera mirrors its picture, and the companion turns it back"))
         problem = location.problem
@@ -314,8 +325,8 @@ def _build_reading(vote: Vote, frame: Frame, *, is_quiet: bool) -> Reading:
 class MirrorDetector:
     """Detects whether one camera mirrors its pictures, as webcams do for their users.
 
-    Also notices a board that was printed white on black and therefore cannot be read. A reader gets
-    a new one with each camera.
+    It also notices a board that was printed white on black and therefore cannot be read. A reader
+    gets a new detector with each camera.
     """
 
     def __init__(self) -> None:
@@ -329,7 +340,7 @@ class MirrorDetector:
         self._boardless_pictures = 0
 
     def flip_back(self, frame: Frame) -> Frame:
-        """Return the frame to read: the frame itself, or flipped back if the camera mirrors it."""
+        """Return the frame as it should be: flipped back if the camera mirrors it, or unchanged."""
         if not self.is_mirrored:
             return frame
         return replace(frame, luma=flip(frame.luma), colours=flip_colours_back(frame.colours))
@@ -337,10 +348,12 @@ class MirrorDetector:
     def flip_if_mirrored(self, luma: Luma, memory: Memory) -> bool:
         """Flip all later pictures if only the mirror image of this one shows a board.
 
-        Returns whether the orientation has changed. Also notes whether the picture shows a board
-        once it is inverted. `luma` is a picture without a board. The check takes as long as reading
-        a picture, so it runs only now and then, and never after a board has been read: a mirror
-        image seen later is a reflection on the table.
+        `luma` is a picture without a board. Returns whether later pictures are flipped differently
+        from now on. Also notes whether the negative of the picture shows a board.
+
+        The check takes as long as reading a picture, so it runs only now and then. It never runs
+        after a board has been read, because a mirror image that is seen later is a reflection on
+        the table.
         """
         if self.is_orientation_known:
             return False
@@ -361,12 +374,15 @@ def flip(picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 def flip_colours_back(colours: ColourReader | None) -> ColourReader | None:
-    """Return a function that flips the colours of a mirrored picture when it is called."""
+    """Return a function that reads the colours of a mirrored picture and flips them.
+
+    Returns None if the picture has no colours.
+    """
     if colours is None:
         return None
 
-    def flipped() -> NDArray[np.uint8] | None:
+    def read_flipped() -> NDArray[np.uint8] | None:
         as_taken = colours()
         return None if as_taken is None else flip(as_taken)
 
-    return flipped
+    return read_flipped

@@ -1,9 +1,9 @@
 """Second stage: find the markers in the blocks that are due, and the kit in view.
 
-The *due* blocks are those of 8 x 8 px in which the picture differs from what was read. If they are
-few and the board has not moved, only these parts of the picture are searched. Elsewhere the markers
-of the *reference* still hold, which is an earlier look at the same board. Otherwise the whole
-picture is searched.
+A picture is divided into *blocks* of 8 x 8 px. Blocks are *due* if the picture differs there from
+what was read before. If few blocks are due and the board has not moved, only these parts of the
+picture are searched. Elsewhere the markers of the *reference* still hold, which is an earlier look
+at the same board. Otherwise the whole picture is searched.
 
 Limits without a source were chosen by trial on rendered tables. `make bench ARGS=reading` counts
 what is read with them, and how long it takes.
@@ -51,15 +51,15 @@ _SHADOW_WINDOW_PX = 19
 # Margin around the due blocks, in sides of a tag (a piece's marker) in the middle of the board.
 _BOX_MARGIN_TAGS = 0.5
 
-# Minimum side of markers in them, in the same unit. Tags at the far end of the board are smaller
-# than in its middle.
+# Minimum side of markers that are searched around the due blocks, in the same unit. It is less than
+# 1, because tags at the far end of the board are smaller than in its middle.
 _MIN_SIDE_TAGS = 0.4
 
 
 def detect(look: Look, memory: Memory) -> tuple[Look, Memory]:
-    """Find markers in the blocks that are due.
+    """Find the markers of the picture and the kit in view.
 
-    If the board may have moved, search the whole picture.
+    Search only the blocks that are due, or the whole picture if the board may have moved.
     """
     if look.due_blocks is not None and memory.reference is not None:
         partial = _detect_in_parts(look, memory, memory.reference)
@@ -95,8 +95,8 @@ def corners_among(kit: Kit, sightings: Iterable[Sighting]) -> dict[int, Points]:
 def _detect_in_all(look: Look, memory: Memory) -> tuple[Kit | None, tuple[Sighting, ...]]:
     """Return the kit in view, or None, and all markers of the picture.
 
-    Scans at a reduced size first, then at full size if corners or pieces are missing. A thorough
-    reader scans at full size at once.
+    Searches at a reduced size first, and then at full size if corners or pieces are missing. A
+    thorough reader searches at full size at once.
     """
     luma = look.luma
     quick = None if memory.is_thorough else scan_quickly(luma)
@@ -104,14 +104,14 @@ def _detect_in_all(look: Look, memory: Memory) -> tuple[Kit | None, tuple[Sighti
         kit = _kit_in_view(quick, memory)
         if kit is not None and len(corners_among(kit, quick)) >= _min_corners(luma, memory):
             if look.is_still and not kit.deck and not _has_all_pieces(kit, quick):
-                # Some pieces may be too small at a reduced size: scan again at full size.
+                # Some pieces may be too small at a reduced size: search again at full size.
                 quick = _add_new(quick, MarkerFinder().find(luma).sightings)
             return kit, _add_missed_corners(luma, kit, quick, memory)
     windows = THOROUGH if memory.is_thorough else NORMAL
     sightings = MarkerFinder(windows=windows).find(luma).sightings
     kit = _kit_in_view(sightings, memory)
     if kit is None or len(corners_among(kit, sightings)) < 2:
-        # Sharp edges of shadows join the outlines of markers: scan again in evened light.
+        # Shadows with sharp edges may spoil the outlines of markers: search again without shadows.
         even = remove_shadows(luma, _SHADOW_WINDOW_PX)
         sightings = _add_new(sightings, scan_quickly(even) or ())
         kit = _kit_in_view(sightings, memory)
@@ -122,7 +122,7 @@ def _min_corners(luma: Luma, memory: Memory) -> int:
     """Return the number of corner markers that a quick scan has to find to be enough."""
     if is_large(luma):
         return 2
-    # A quick scan reduces the picture, and a small picture then loses corners.
+    # A quick scan reduces the picture. In a small picture, some corners are too small then.
     return max(3, memory.pose.markers if memory.pose else 0)
 
 
@@ -152,7 +152,7 @@ def _kit_in_view(sightings: Iterable[Sighting], memory: Memory) -> Kit | None:
 
 
 def _has_all_pieces(kit: Kit, sightings: Iterable[Sighting]) -> bool:
-    # `Kit.tags` has the faces of each piece, each face with its marker. Only one of them is up.
+    # `Kit.tags` has the faces of each piece, and the marker of each face. Only one face is up.
     ids = {sighting.marker for sighting in sightings}
     return all(any(marker in ids for _, marker in tag) for tag in kit.tags)
 
@@ -173,7 +173,7 @@ def _add_missed_corners(
     more = find_missed_corners(kit.board, pose, luma, corners) if pose else ()
     sightings = (*sightings, *more)
     if more and len(corners) == 1:
-        # One corner predicts the others badly. With a second one the prediction is better.
+        # One corner predicts the others badly. Search again, because two predict the rest better.
         return _add_missed_corners(luma, kit, sightings, memory)
     return sightings
 
@@ -182,10 +182,10 @@ def _add_missed_corners(
 
 
 def _detect_in_parts(look: Look, memory: Memory, reference: Look) -> tuple[Look, Memory] | None:
-    """Find markers in the blocks that are due. Elsewhere the markers of the reference hold.
+    """Find markers in the blocks that are due, and keep those of the reference elsewhere.
 
-    Returns None if the reference has no board, if the blocks are too many, or if the board may have
-    moved or been replaced.
+    Returns None if this is not enough: if the reference has no board, if too many blocks are due,
+    or if the board may have been moved or replaced.
     """
     assert look.due_blocks is not None
     kit = reference.kit
@@ -223,7 +223,7 @@ def _detect_in_parts(look: Look, memory: Memory, reference: Look) -> tuple[Look,
             new.append(sighting)
     sightings = (*unmoved, *new)
 
-    # Corners in the due blocks may have moved with the board.
+    # If corner markers in the due blocks are not where they were, the board may have moved.
     if not _is_unmoved(kit, unmoved, new, touched):
         location = confirm_board(memory.location, kit.board, sightings)
         if location is None:
@@ -246,8 +246,9 @@ def _is_unmoved(
 ) -> bool:
     """Return whether the corner markers that are still seen show that the board has not moved.
 
-    `touched` are the markers of the reference in the due blocks, `new` those that are there now,
-    and `unmoved` those outside. At least one corner marker has to be outside.
+    `touched` are the markers of the reference in the due blocks, `new` the markers that are there
+    now, and `unmoved` the markers outside of these blocks. One of the latter at least has to be a
+    corner marker.
     """
     before = corners_among(kit, touched)
     for marker, corners_px in corners_among(kit, new).items():

@@ -1,9 +1,15 @@
 """Fifth stage: decide which squares without a piece are empty and which are unknown.
 
-A square is empty only if its own print is visible. A square that neither shows its print nor has a
-piece is read again in a view from straight above, into which the picture is converted: the *closer
-look*. What remains is unknown. The result is the vote of this picture: what it alone says about
-all squares.
+A square is empty only if its own print is visible. The squares without a piece are judged in three
+steps, each slower than the one before (`_judge_candidates`):
+
+1. In plain light, a square that shows its paper and outline is empty.
+2. In the *closer look*, squares that are still undecided are searched for markers once more, in a
+   view from straight above.
+3. Squares that are still undecided are empty if they show paper and outline under a shadow.
+
+What remains is unknown. The result is the vote of this picture: what it alone says about all
+squares.
 """
 
 from __future__ import annotations
@@ -22,10 +28,10 @@ from vision.pieces.snapshots import Snapshot, take_snapshot
 from vision.reading.look import Look, Memory, Pieces, Vote
 from vision.reading.place import occlusion_hulls_mm, place_pieces
 
-# Minimum correlation between a marker that does not decode and its print. Below it the reading is a
-# guess, on which three pictures have to agree instead of two. (`markers.best_guess` accepts 0.68
-# and more.) Chosen by trial on rendered tables (`make bench ARGS=reading`). Larger: boards settle
-# later.
+# Minimum correlation between a marker that does not decode and its print, from which it counts as
+# clearly read. With less (`markers.best_guess` accepts 0.68 and more), it is a guess, on which
+# three pictures have to agree instead of two. Chosen by trial on rendered tables (`make bench
+# ARGS=reading`). Larger: boards settle later.
 _MIN_CLEAR_SCORE = 0.85
 
 
@@ -39,7 +45,7 @@ class _CloserLook(NamedTuple):
     snapshot: Snapshot
     """A snapshot that masks what these pieces hide, at least for the undecided squares."""
     empty: set[Square]
-    """Squares that are empty after all."""
+    """Squares that are empty, as is seen now that these markers are known."""
 
 
 def judge(look: Look, memory: Memory) -> tuple[Look, Memory]:
@@ -72,10 +78,10 @@ def judge(look: Look, memory: Memory) -> tuple[Look, Memory]:
 def _judge_candidates(
     look: Look, memory: Memory, pieces: Pieces, candidates: Set[Square]
 ) -> tuple[Look, Memory, Pieces, set[Square]]:
-    """Return look, memory and pieces after a closer look, and the candidates that are empty.
+    """Return the new look, memory and pieces, and the candidates that are empty.
 
-    Candidates are the squares to judge on which no piece was read. Each step is slower than the one
-    before, and judges only the squares that are still undecided.
+    Candidates are the squares to judge on which no piece was read. Each step judges only the
+    squares that are still undecided.
     """
     # Without a reference the whole board is judged, and the brightness of its paper is measured.
     is_whole = look.reference is None
@@ -84,7 +90,7 @@ def _judge_candidates(
     testable = candidates - pieces.doubtful_squares - look.vague_squares
     empty = find_empty_squares(memory.empty_appearances, pieces.kit.board, snapshot, testable)
     undecided = candidates - empty
-    # While something moves, the slow steps on a whole board wait: it is read again when all is
+    # While something moves, skip the slow steps on a whole board. It is read again when all is
     # still.
     if undecided and (look.is_still or not is_whole):
         # Second step: the closer look.
@@ -92,8 +98,9 @@ def _judge_candidates(
         look, pieces = closer.look, closer.pieces
         empty |= closer.empty
         if look.is_still:
-            # Third step: shadows with edges. Paper has less contrast than what lies on it, also
-            # under shadows. A failed test is slow, so the picture's budget limits their number.
+            # Third step: shadows with edges. A test that fails is slow, so the picture's budget
+            # limits their number. Squares with little contrast come first: they are probably empty,
+            # because paper has less contrast than what lies on it.
             undecided = undecided - pieces.seen.keys() - empty
             testable = undecided - pieces.doubtful_squares - look.vague_squares
             ranked = _rank_squares(
@@ -121,9 +128,9 @@ def _take_snapshot(
     A snapshot is what the picture shows on each square, whether or not a piece lies there.
     """
     paper = memory.paper
-    # `place` has made it, because this is a board of pieces.
+    # `place` has set it, because this is a board of pieces.
     assert paper is not None
-    # Parts of the board that pieces hide are not evidence.
+    # What pieces hide is masked, because it says nothing about the squares there.
     hulls_mm = occlusion_hulls_mm(pieces.kit, pieces.pose, pieces.placed)
     ids = set(map(attrgetter("marker"), look.sightings))
     corner_ids = ids.intersection(pieces.kit.board.corners)
@@ -139,9 +146,11 @@ def _take_snapshot(
 def _look_closer(
     look: Look, memory: Memory, pieces: Pieces, snapshot: Snapshot, undecided: Set[Square]
 ) -> _CloserLook:
-    """Read the `undecided` squares, which so far neither are empty nor have a piece, from above.
+    """Search the `undecided` squares for markers, in a view from straight above.
 
-    The picture's budget limits the number of squares. The others wait for the next picture.
+    So far these squares neither are empty nor have a piece. The picture's budget limits how many
+    are searched, and the others wait for the next picture. Markers that are found also tell what
+    their pieces hide, so squares nearby are tested for paper once more.
     """
     # A marker has more contrast than print or shadows, so squares with contrast come first.
     ranked = _rank_squares(undecided, memory.failed_attempts, snapshot, is_contrast_first=True)
@@ -175,7 +184,8 @@ def _rank_squares(
 ) -> list[Square]:
     """Return the squares, those with the fewest failed `attempts` first.
 
-    Of equally many attempts, the square with the most contrast comes first, or that with the least.
+    Among squares with equally many attempts, the one with the most contrast comes first, or the one
+    with the least.
     """
     sign = -1 if is_contrast_first else 1
 
@@ -190,16 +200,16 @@ def _rank_squares(
 def _search_markers(
     look: Look, pieces: Pieces, squares: Set[Square], preprocessors: Sequence[Preprocessor]
 ) -> tuple[Sighting, ...]:
-    """Return markers on and around these squares that this picture has not shown yet, or that may
-    have been read wrongly.
+    """Return further markers on and around these squares.
 
-    `preprocessors` are the ways in which the view is prepared, such as sharpening.
+    These are markers that were not found in this picture yet, and those that may have been read
+    wrongly. `preprocessors` are the ways in which the view is prepared, such as sharpening.
     """
     known_ids = {sighting.marker for sighting in look.sightings}
     for piece in pieces.placed:
         marker = piece.sighting.marker
-        # A marker of an implausible size, or on no certain square, may have been read wrongly: it
-        # is searched for again.
+        # A marker of an implausible size, or on no certain square, may have been read wrongly.
+        # Search for it again.
         if (
             not (piece.is_plausible and piece.has_certain_squares)
             and marker not in pieces.strangers
@@ -218,7 +228,7 @@ def _search_markers(
 def _add_sightings(
     look: Look, memory: Memory, pieces: Pieces, more: tuple[Sighting, ...]
 ) -> tuple[Look, Pieces]:
-    """Return look and pieces with these markers added. They replace those with the same ids."""
+    """Return look and pieces with `more` markers, which replace those with the same ids."""
     new_ids = {sighting.marker for sighting in more}
     others = [sighting for sighting in look.sightings if sighting.marker not in new_ids]
     sightings = (*others, *more)

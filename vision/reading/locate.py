@@ -1,13 +1,18 @@
 """Third stage: find the pose of the board, and the squares for which it is not certain enough.
 
-Two or more corner markers give a pose. If some of the four are hidden, pieces and the printed lines
-of the board refine it. One corner marker, or two pieces that have not moved, only confirm the last
-pose. A *residual* is the distance in px between where a corner of a marker is seen and where the
-pose puts it. `Pose.rms_px` is the root mean square of those of all corners.
+1. If the markers are where the last pose puts them, that pose still holds (`confirm_board`). One
+   corner marker, or two pieces that have not moved, are enough for this.
+2. If two copies of the board are in view, choose the one that is played on (`_corners_in_play`).
+3. Two or more corner markers give a new pose. Each new pose also teaches a little about the lens,
+   which is not known exactly at first (`_locate_by_corners`, `vision.pose.lens_estimate`).
+4. Compare the new pose with the printed lines of the board. If some of the four corner markers are
+   hidden, pieces and lines refine the pose (`_refine_by_lines`).
+5. If the lines do not fit, try other models of the lens (`_search_lens_model`,
+   `vision.pose.lens_choice`).
+6. Find the squares for which the pose is too uncertain.
 
-The lens is not known exactly at first. Each view of the board teaches a little about it
-(`vision.pose.lens_estimate`). If no pose fits, other models of the lens are tried
-(`vision.pose.lens_choice`).
+A *residual* is the distance in px between where a corner of a marker is seen and where the pose
+puts it. `Pose.rms_px` is the root mean square of the residuals of all corners.
 
 Limits that are shares of the picture's width are written for pictures 1280 px wide. All limits were
 chosen by trial on rendered views with hidden, touched and moved corners
@@ -71,7 +76,7 @@ _MAX_SHIFT_WIDTHS = 1.0 / 1280
 _MAX_ANCHOR_SHIFT_WIDTHS = 2.0 / 1280
 
 # Residual of four corner markers, as a share of the picture width, above which one of them may have
-# been moved. It is also the least residual of a corner that counts as moved.
+# been moved. A corner with a smaller residual never counts as moved.
 _MIN_MISFIT_WIDTHS = 0.3 / 1280
 
 # A corner has been moved or is partly hidden if its residual, by the pose from the best three
@@ -85,8 +90,8 @@ _MAX_RESIDUAL_PX = 2.5
 # lens leave larger residuals on large boards.
 _MAX_RESIDUAL_SHARE = 0.01
 
-# Views with a residual of up to this many times that maximum may teach the lens, as a wrong lens
-# causes residuals too.
+# A view may teach the lens if its residual is at most this many times that maximum. It may be
+# larger than the maximum, because a wrong lens causes residuals, too.
 _TEACHING_FACTOR = 3.0
 
 # Maximum number of failed searches in a row for another lens model. A search takes several
@@ -96,8 +101,8 @@ _MAX_FAILED_SEARCHES = 4
 # Minimum number of printed lines that have to be found for a fit to them to teach the lens.
 _MIN_LINES = 60
 
-# Minimum share of the squares that its lines have to confirm, for the same, and to replace a pose
-# from four corner markers.
+# Minimum share of the squares that the lines of a fit have to confirm, so that the fit teaches the
+# lens, or replaces a pose from four corner markers.
 _MIN_CONFIRMED_SHARE = 0.8
 
 # (2, 2): covariance of log focal length and k1 of a lens that is known from corner markers alone,
@@ -112,8 +117,8 @@ _CALIBRATED_SIGMAS = np.array([1e-3, 1e-3, 1e-6])
 def locate(look: Look, memory: Memory) -> tuple[Look, Memory]:
     """Find the pose from the corner markers, and the squares for which it is too uncertain.
 
-    Printed lines refine the pose if corners are hidden or the lens does not fit. The pose of a
-    picture that is read in parts is known already: `detect` has confirmed it.
+    Printed lines refine the pose if corners are hidden or the lens does not fit. If the picture is
+    read in parts, `detect` has confirmed the last pose already.
     """
     kit, pose = look.kit, look.pose
     if kit is None:
@@ -132,8 +137,8 @@ def locate(look: Look, memory: Memory) -> tuple[Look, Memory]:
                 max_models = look.budget.lens_models
                 location = _search_lens_model(location, kit.board, look.luma, max_models)
             if look.budget.has_next_picture and location.best_model is not None:
-                # Fitting a lens model is slow. Other slow steps wait for the next picture, or a
-                # series would stall.
+                # Fitting a lens model is slow. If other slow steps did not wait for the next
+                # picture, this one would take too long.
                 look = replace(look, budget=SPENT_BUDGET)
         pose = location.pose if location.is_confirmed else None
         memory = replace(memory, location=location)
@@ -212,7 +217,7 @@ def _split_markers(
 ) -> tuple[list[Sighting], dict[int, Points]]:
     """Return the board's corner markers, and the other markers that are seen exactly once.
 
-    Of the other markers these are the corners (4, 2) px, by id.
+    The other markers are returned as their corners (4, 2) px, by id.
     """
     board_markers = list[Sighting]()
     other_markers = list[Sighting]()
@@ -229,18 +234,19 @@ def _confirm_pose(
 ) -> Location | None:
     """Return the new location if these markers are where the last pose puts them.
 
-    `corners` are the board's corner markers, and `other_quads` those of pieces. Returns None if
-    there is no pose, if they are elsewhere or too few, or if a new pose will be better.
+    `corners` are the board's corner markers, and `other_quads` the markers of pieces. Returns None
+    if there is no last pose, if the markers are elsewhere or too few, or if a new pose from them
+    will be better than the last one.
     """
     pose = location.pose
 
-    # There are more corners than the pose rests on: a new pose will be more accurate.
+    # If there are more corners than the last pose rests on, a new pose will be more accurate.
     if pose is None or len(corners) > pose.markers:
         return None
     if corners:
         shifts = []
         for marker, px in corners.items():
-            # Where it was, or where the pose puts it if it was hidden.
+            # Where the marker was, or where the pose puts it if it was hidden.
             expected_px = location.corners_px.get(marker)
             if expected_px is None:
                 expected_px = pose.to_px(corner_points_mm(board, marker))
@@ -308,7 +314,8 @@ def _corners_in_play(
 def _may_be_one_board(estimate: LensEstimate, board: Board, corners: Quads, size: Size) -> bool:
     """Return whether all these corners can belong to one board.
 
-    Fewer than three always can, and so can any while the lens is unknown.
+    One or two corner markers always can. So can any number of them while the lens is unknown,
+    because a wrong lens would make them seem not to fit.
     """
     if len(corners) < 3 or not estimate.is_lens_known:
         return True
@@ -325,8 +332,8 @@ def _locate_by_corners(
 ) -> Location:
     """Return the new location with the pose from two or more corner markers, or with the problem.
 
-    `corners` are those of the board, and `other_quads` the markers of pieces. The view may also
-    teach the lens, but not if no pose fits.
+    `corners` are the board's corner markers, and `other_quads` the markers of pieces. If a pose
+    fits, the view also teaches the lens.
     """
     board, estimate = kit.board, location.lens_estimate
     observations = Observations(
@@ -335,7 +342,8 @@ def _locate_by_corners(
 
     # A first pose with the lens as it is known so far.
     start, limit_px = _pose_and_limit(board, corners, estimate.lens, size)
-    # A corner may have been moved. With a lens that is not known yet, residuals do not prove it.
+    # If the residual is large, a marker may have been moved. Before the lens is known, the lens may
+    # be the cause, too.
     if (
         estimate.is_lens_known
         and start is not None
@@ -360,8 +368,9 @@ def _locate_by_corners(
         estimate = LensEstimate.initial(location.nominal)
         estimate = estimate.with_fit(pose.lens, _CORNERS_COVARIANCE, by_lines=False)
 
-    # The printed lines have not been compared with this pose yet. A moved marker that was dropped
-    # counts in `markers`: while it is seen, it must not ask for a new pose in every picture.
+    # The printed lines have not been compared with this pose yet. `markers` also counts a moved
+    # marker that was dropped. Otherwise there would seem to be one more marker than the pose rests
+    # on, and every picture in which it is seen would be located anew.
     return replace(
         location,
         lens_estimate=estimate,
@@ -382,8 +391,8 @@ def _search_wide_lens(
 ) -> tuple[Fit | None, Location]:
     """Return a fit with a lens of a wider angle than the assumed one, and the new location.
 
-    Used if no pose fits: the assumed lens may be wrong. The fit is None if there is none with a
-    residual of at most `limit_px`, or if none may be searched for: see `_may_search`. Failed
+    This is used if no pose fits, because the assumed lens may be wrong. The fit is None if no fit
+    has a residual of at most `limit_px`, or if there may be no search (see `_may_search`). Failed
     searches are counted.
     """
     if not _may_search(location):
@@ -419,8 +428,9 @@ def _drop_moved_marker(
 ) -> tuple[Observations, Pose | None]:
     """Return the observations without corners of a marker that was moved or partly hidden.
 
-    Also returns the pose from the other corners, or None if they give none. One of four markers can
-    be found out by the other three. With fewer than four, nothing is left out.
+    Also returns the pose from the other corners, or None if they give no pose. A marker that was
+    moved does not fit the three others. With fewer than four markers it cannot be told which one
+    was moved, so nothing is left out.
     """
     if len(corners) < 4:
         return observations, pose
@@ -445,7 +455,7 @@ def _pose_and_limit(
 ) -> tuple[Pose | None, float]:
     """Return the pose from corner markers or None, and the maximum residual of a pose that fits.
 
-    The pose itself may have a larger one.
+    The residual of the returned pose may be larger than that.
     """
     points_mm, points_px = corner_correspondences(board, corners)
     diagonal_px = float(np.linalg.norm(np.ptp(points_px, axis=0)))
@@ -459,9 +469,8 @@ def _pose_and_limit(
 def _refine_by_lines(location: Location, board: Board, luma: Luma) -> Location:
     """Return the location with the new pose checked or corrected by the printed lines.
 
-    It is not aligned yet if the lens does not explain the lines. Then another lens model has to be
-    searched for. A pose from four corners is not even checked where no other model may be searched
-    for.
+    If the lens does not explain the lines, the location is not aligned, and another lens model has
+    to be searched for. If no search is allowed, a pose from four corners is not even checked.
     """
     pose = location.pose
     observations = location.observations
@@ -516,7 +525,7 @@ def _search_lens_model(location: Location, board: Board, luma: Luma, max_models:
     location = replace(location, is_aligned=is_done, models_tried=models_tried, best_model=best)
     if not is_done:
         return replace(location, unconfirmed_squares=frozenset(board.squares) - board.holes)
-    # A fit that explains the lines no better than before has failed too.
+    # If not even the best model agrees with the lines, the search has failed.
     is_good = best is not None and agrees_with_lines(luma, board, best.fit.pose)
     failed = 0 if is_good else location.failed_searches + 1
     location = replace(location, failed_searches=failed, unconfirmed_squares=NO_SQUARES)
@@ -526,7 +535,8 @@ def _search_lens_model(location: Location, board: Board, luma: Luma, max_models:
 def _use_fit(location: Location, board: Board, fit: Fit) -> Location:
     """Return the location with the pose of a fit, which may also teach the lens.
 
-    A pose from four corners stays unless the lines of most of the board agree on another.
+    A pose from four corners stays, unless the lines of most of the board confirm the pose of the
+    fit.
     """
     assert location.pose is not None
     markers = location.pose.markers

@@ -44,10 +44,11 @@ NO_SQUARES: frozenset[Square] = frozenset()
 class Budget(NamedTuple):
     """Bounds for three slow steps in one picture. Remaining work waits for the next picture.
 
-    The defaults bound the worst picture of a series, such as one with a hand that rests on the
-    board. Without bounds it would cost ten times as much as a usual one. With larger ones the
-    reading stalls for longer, with smaller ones it takes more pictures to settle. They were chosen
-    by trial with `make bench ARGS=reading`, which also counts what a picture costs.
+    The defaults bound the time for the worst picture of a series, such as one with a hand that
+    rests on the board. Without bounds it would take ten times as long as a usual picture. With
+    larger bounds the reading stalls for longer, with smaller ones it takes more pictures to settle.
+    They were chosen by trial with `make bench ARGS=reading`, which also counts what a picture
+    costs.
     """
 
     closer_squares: int = 24
@@ -82,7 +83,7 @@ class Vote:
     unknown: frozenset[Square]
     """Squares or zones whose state is unknown.
 
-    On a board of pieces, squares that are neither here nor in `seen` are empty, but for its holes.
+    On a board of pieces, a square that is neither here nor in `seen` is empty, or is a hole.
     """
     beside: tuple[str, ...] = ()
     """Names of the faces that lie beside the board, sorted."""
@@ -93,11 +94,11 @@ class Vote:
     markers: Mapping[Square, int] = field(default_factory=dict)
     """The marker id of each face of `seen`."""
     has_movement: bool = False
-    """Whether something moved in a picture of cards, whose zones may be unknown because of that.
-    Such a vote is dropped with the next picture.
+    """Whether something moved in a picture of cards, so that some of its zones may be unknown only
+    because of that. Such a vote is dropped with the next picture.
     """
     guessed_squares: frozenset[Square] = frozenset()
-    """Squares of `seen` whose marker did not decode and resembles the one that was read only
+    """Squares of `seen` whose marker did not decode, and resembles the print of that face only
     moderately. Three pictures have to agree on them.
     """
 
@@ -159,8 +160,8 @@ class Pieces:
 class Look:
     """One picture, and the results of the stages so far.
 
-    Each stage fills its own fields, in this order, and may correct those of earlier stages. It
-    replaces the look and never changes it.
+    Each stage fills its own fields, in the order in which they stand here, and may correct those of
+    earlier stages. A stage returns a new look and never changes the one that it got.
     """
 
     luma: Luma
@@ -168,7 +169,8 @@ class Look:
     budget: Budget = SERIES_BUDGET
     """Bounds for the slow steps of the stages."""
     may_glance: bool = False
-    """Whether the picture is only compared with earlier ones, and not read, if something moves."""
+    """Whether a picture in which something moves is only compared with earlier ones, and not read.
+    """
 
     is_skipped: bool = False
     """Motion: whether the other stages are skipped, because the picture shows nothing new, or
@@ -230,7 +232,7 @@ class Look:
     joint_vote: Vote = NO_VOTE
     """Vote: what this look and those before it say together."""
     is_quiet: bool = False
-    """Vote: whether that is settled, because enough looks agree."""
+    """Vote: whether the joint vote is settled, because enough looks agree."""
 
 
 class BestModel(NamedTuple):
@@ -248,7 +250,7 @@ class Location:
 
     The pose is kept while hands hide the corner markers. It holds for the last picture only if it
     `is_confirmed`. The lens is refined by what views of the board teach about it. If no pose fits
-    with that lens, other lens *models* are tried: wider angles, a fisheye.
+    with that lens, other lens *models* are tried, such as wider angles and a fisheye.
     """
 
     nominal: Lens
@@ -262,7 +264,7 @@ class Location:
     goes away again.
     """
     is_confirmed: bool = False
-    """Whether the markers of the last picture that was searched are where `pose` puts them."""
+    """Whether the markers in the last picture that was read are where `pose` puts them."""
     observations: Observations | None = None
     """The corner markers, and markers of pieces, from which that pose was computed."""
     corners_px: Quads = field(default_factory=dict)
@@ -273,7 +275,7 @@ class Location:
     """
     is_aligned: bool = False
     """Whether the pose was compared with the printed lines of the board, and corrected by them if
-    needed. Until then that is still to be done.
+    needed. If not, this is still to be done.
     """
     models_tried: int = 0
     """Number of lens models tried in a search that goes on with the next picture. 0 if none is
@@ -287,7 +289,7 @@ class Location:
     """Number of failed searches in a row for another lens model."""
     unconfirmed_squares: frozenset[Square] = NO_SQUARES
     """Squares for which the pose may be wrong, as it rests on two corner markers and no printed
-    line confirms it there. All squares while a search for a lens model goes on.
+    line confirms it there. While a search for a lens model goes on, these are all squares.
     """
     problem: str = ""
     """Why there is no pose although corner markers are seen, as a sentence, or the advice about a
@@ -337,7 +339,7 @@ class Memory:
     """The vague squares of the last pose. Computed once for each pose."""
     reference: Look | None = None
     """The last look at a board of pieces. Only those parts of the next picture are read that differ
-    from it, and elsewhere this look still holds. None means that the whole picture is read.
+    from it, and elsewhere this look still holds. If there is none, the whole next picture is read.
     """
 
     still_frames: int = 0
@@ -353,7 +355,7 @@ class Memory:
     read.
     """
     given_up_squares: frozenset[Square] = NO_SQUARES
-    """Unknown squares that are not read again for now, as enough pictures have failed to."""
+    """Unknown squares that are not read again for now, as that has failed in enough pictures."""
 
     votes: tuple[Vote, ...] = ()
     """The votes of the last pictures since the last movement, at most `AGREEING_PICTURES`."""

@@ -1,13 +1,17 @@
 """First stage: detect movement, and choose the blocks of the picture to look at.
 
 A camera's picture of a still table always changes a little. Pictures are compared by *blocks*,
-squares of `BLOCK_PX` (8) pixels. Changes of light and noise are removed first, see
-`vision.detection.stillness`. A movement is a cluster of blocks that differ by more. A faint one has
-to last for two pictures.
+squares of `BLOCK_PX` (8) pixels:
 
-Each picture is compared with two others: with what was *read* last, to find what has changed since,
-and with a running average of the frames just before, to find what moves now. All arrays have one
-value for each block, (rows, columns). Brightness is in levels, from 0 to 255.
+1. Average the brightness in each block.
+2. Compare it with what was *read* last, to find what has changed since. Changes of light and noise
+   are removed first, see `vision.detection.stillness`. A change is a cluster of blocks that differ
+   by more than noise. A faint cluster has to last for two pictures.
+3. If something has changed, compare the picture in the same way with a running average of the
+   frames just before, to find what moves now.
+4. Choose the blocks to read again (`detect_motion`), or skip a picture that shows nothing new.
+
+All arrays have one value for each block, (rows, columns). Brightness is in levels, from 0 to 255.
 
 The limits were chosen by trial on rendered tables with noise, JPEG, flicker and changing lamps:
 `tests/bench/reading/stillness.py` counts still tables that seem to move and moves that are missed.
@@ -65,12 +69,12 @@ _MIN_CLEAR_CLUSTER = 6.0
 # Minimum squared change, relative to the noise bound, of a block that belongs to a cluster.
 _MIN_MEMBER = 0.3
 
-# Share of the change of light at a block by which it may differ in addition. Lamps rarely change
-# all of a table alike.
+# Where the light has changed, a block may differ by this share of that change in addition to noise,
+# because lamps rarely light all of a table alike.
 _LIGHT_TOLERANCE = 0.15
 
-# Weight of a still frame in the running average for the next comparison. Larger: something that
-# moves slowly stays hidden in the noise, as it no longer runs ahead of its own average.
+# Weight of a still frame in the running average for the next comparison. Larger: the average
+# follows something that moves slowly so closely that the movement is taken for noise.
 _AVERAGE_WEIGHT = 0.33
 
 # Maximum number of still frames averaged into what a block looked like when it was read. More of
@@ -81,7 +85,7 @@ _MAX_AVERAGED = 12
 # save time.
 _LEARNING_FRAMES = 20
 
-# Interval in frames at which it is learned then.
+# Interval in frames at which noise is learned after that.
 _LEARNING_INTERVAL = 4
 
 # Number of frames without a reading after which squares that were given up are looked at again: one
@@ -126,7 +130,7 @@ def detect_motion(look: Look, memory: Memory) -> tuple[Look, Memory]:
         if not unknown or (unknown <= memory.given_up_squares and not is_retry_due):
             return replace(look, is_skipped=True), memory
 
-    # Something moves, or has moved in the frame before, and such a picture need not be read.
+    # Something moves, or has moved in the frame before, and the picture may be skipped then.
     if (
         look.may_glance
         and still_frames <= 1
@@ -148,8 +152,9 @@ def _due_blocks(
 ) -> tuple[BlockMask | None, Memory]:
     """Return the blocks to read, (rows, columns) or None for all of them, and the new memory.
 
-    Blocks that were read while something moved are read again when all is still. So are the blocks
-    of unknown squares. Those that were given up wait until `is_retry_due`.
+    Besides the blocks that have changed, two others are read again when all is still: blocks that
+    were read while something moved, and those of unknown squares. Unknown squares that were given
+    up have to wait until `is_retry_due`.
     """
     reference = memory.reference
     # Whether the light has changed for long enough, or strongly enough.
@@ -173,7 +178,8 @@ def _due_blocks(
     if not is_retry_due:
         wanted = wanted - memory.given_up_squares
     if wanted and not movement.is_moving:
-        # Squares with the fewest attempts come first: no picture has time for all of a dark board.
+        # Squares with the fewest attempts come first. If most of the board is unknown, as in the
+        # dark, no picture has time for all of it.
         attempts = memory.failed_attempts
         ranked = sorted(wanted, key=lambda square: (attempts.get(square, 0), square))
         squares = ranked[: SERIES_BUDGET.closer_squares]
@@ -238,7 +244,8 @@ def compare_pictures(past: Background, luma: Luma) -> tuple[Movement, Background
 def _light_ratios(past: Background, current: BlockMeans) -> tuple[float, ...]:
     """Return the brightness of the last pictures, relative to when the whole picture was read.
 
-    They are those since it changed, oldest first. Empty if it has not.
+    There is one ratio for each picture since the light has changed, oldest first. If the light has
+    not changed, there are none.
     """
     ratio = 1.0
     ratios = past.light_ratios
@@ -267,7 +274,7 @@ def _learn_still_picture(background: Background, residual: BlockMeans) -> Backgr
     as_read, averaged = background.as_read, background.averaged_pictures
     if unchanged < _LEARNING_FRAMES or unchanged % _LEARNING_INTERVAL == 0:
         noise = learn_noise(noise, residual, None)
-    # Blocks that average only a few pictures: each further one makes their mean less noisy.
+    # Where only a few pictures were averaged, each further one makes the mean less noisy.
     is_young = averaged < _MAX_AVERAGED
     if is_young.any():
         as_read = as_read + np.where(is_young, residual / (averaged + 1), 0)
@@ -353,9 +360,9 @@ def _block_means(luma: Luma) -> BlockMeans:
 
 
 def mark_read(past: Background, blocks: BlockMask | None = None) -> Background:
-    """Return the background after the last picture was read: later ones are compared with it.
+    """Return the background after the last picture was read, so that later ones are compared to it.
 
-    If `blocks` (rows, columns) are given, only these were read.
+    If `blocks` (rows, columns) are given, only these blocks were read.
     """
     current = past.current
     as_read = past.as_read
@@ -372,7 +379,8 @@ def mark_read(past: Background, blocks: BlockMask | None = None) -> Background:
             faint_since_reading=None,
             light_ratios=(),
         )
-    # The reference was read in another light: convert the new blocks to that light.
+    # All of `as_read` is in the light in which the whole picture was read. Convert the new blocks
+    # to that light.
     in_old_light = (current - light_change.offset) / light_change.gain
     as_read = np.where(blocks, in_old_light, as_read)
     averaged = np.where(blocks, np.float32(1), averaged)

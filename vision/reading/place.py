@@ -1,10 +1,15 @@
 """Fourth stage: find which face lies on which square, or which cards lie open in which zone.
 
-A marker lies above the paper, at a height that the kit knows for each face. A piece lies where the
-ray from the camera through its marker meets the plane of that height. A *tag* is the marker on a
-piece. All tags of a kit have the same size, so a marker that seems larger or smaller is at another
-height, or was printed at another scale. A wrong entry is worse than an unknown one, so squares are
-doubtful if a piece may just as well lie on the next one.
+A *tag* is the marker on a piece. It lies above the paper, at a height that the kit knows for each
+face.
+
+1. For each tag, find where the ray from the camera through it meets the plane of that height. The
+   piece lies there (`_locate_pieces`).
+2. All tags of a kit have the same size. A tag that seems larger or smaller is at another height, or
+   was printed at another scale, so the piece is not plausible.
+3. Find the square of each piece. If the piece may just as well lie on the next square, both are
+   doubtful, because a wrong entry is worse than an unknown one.
+4. If several pieces share a square, the one with the highest tag is on top (`faces_on_squares`).
 
 Limits without a source were chosen by trial on rendered tables. `make bench ARGS=reading` counts
 what is read, unknown and wrong with them.
@@ -39,7 +44,8 @@ _MAX_EXCESS_MM = 5.0
 # deviations of some percent.
 _SIZE_TOLERANCE = 0.10
 
-# Error of the length of a side in the picture, due to its corners. It is added to the tolerance.
+# Error of a side's length in the picture, because its corners are not exact. It is added to the
+# tolerance.
 _CORNER_ERROR_PX = 1.0
 
 # The points (x, y) that are examined around a position, in units of a margin: the position itself
@@ -73,7 +79,8 @@ _MIN_ON_TOP_MM = 3.0
 # the board. One or two may be held in a hand.
 _MIN_MISPRINTS = 3
 
-# Maximum difference between their sizes, relative to a tag. A little more than `_SIZE_TOLERANCE`.
+# Maximum difference between the sizes of such pieces, relative to a tag. It is a little more than
+# `_SIZE_TOLERANCE`.
 _MAX_SIZE_SPREAD = 0.12
 
 
@@ -100,24 +107,25 @@ def _squares_to_judge(
 ) -> frozenset[Square]:
     """Return the squares to judge again: all of them, or those that the due blocks affect.
 
-    Due blocks are the parts of the picture that the stage Motion wants to be read again.
+    Due blocks are the parts of the picture that `detect_motion` wants to be read again.
     """
     reference = look.reference
     if reference is None or reference.pieces is None or look.due_blocks is None:
         return frozenset(kit.board.squares)
 
-    # `shown`: squares seen in the blocks. `reaching`: squares whose pieces would reach into them.
-    # A square that was empty has no piece that could reach into the blocks.
+    # `shown` are squares that are seen in the blocks, and `reaching` those whose pieces would reach
+    # into the blocks. A square that was empty has no piece that could.
     shown, reaching = squares_under(kit, pose, look.due_blocks)
     squares = shown | (reaching - reference.empty_squares)
     known_pieces = set()
     for piece in reference.pieces.placed:
-        # The squares of a piece that is gone are judged again.
         known_pieces.add((piece.sighting, piece.hidden_face))
+        # The squares of a piece that is gone are judged again.
         if piece.sighting in look.outdated_sightings:
             squares |= piece.squares
     for piece in placed:
-        # So are those of a new piece. It may also cover what made a square unreadable.
+        # The squares of a new piece are judged again, and so are those that were given up: the
+        # piece may cover what made them unreadable.
         if (piece.sighting, piece.hidden_face) not in known_pieces:
             squares |= piece.squares | given_up
     return frozenset(squares)
@@ -136,7 +144,7 @@ class _MarkedPiece(NamedTuple):
 
 
 class _RayHits(NamedTuple):
-    """Where the rays of N markers meet the planes of their heights. NaN if one does not."""
+    """Where the rays of N markers meet the planes of their heights. NaN where a ray does not."""
 
     centres_mm: Points
     """(N, 2, 2): centre (x, y) of each marker if its piece lies on the paper, and if it lies on top
@@ -196,7 +204,7 @@ def _tallest_hideable_faces(kit: Kit, ids_in_view: Set[int]) -> tuple[Face | Non
     """Return the tallest piece that may be hidden beneath a carried piece, and beneath any other.
 
     Carried pieces are flags and balls. If a kit has any, only these share a square with another
-    piece. None if no piece may be hidden.
+    piece. Either result is None if no piece may be hidden there.
     """
     carried = list[Face]()
     others = list[Face]()
@@ -206,7 +214,7 @@ def _tallest_hideable_faces(kit: Kit, ids_in_view: Set[int]) -> tuple[Face | Non
         face, _ = tag[0]
         has_carried |= face.carried
         if face.size != (1, 1) or not ids_in_view.isdisjoint(dict(tag).values()):
-            # It is too large to be hidden, or it is seen.
+            # This piece is too large to be hidden, or it is in view.
             continue
         if face.carried:
             carried.append(face)
@@ -395,8 +403,9 @@ def faces_on_squares(
 def misprint_scale(placed: Collection[PlacedPiece]) -> float | None:
     """Return the size of the pieces' markers, relative to the size that this board asks for.
 
-    It is the median of the wrong sizes. None unless the pieces seem to be printed at another scale:
-    the sizes of at least half of them, and of at least three, are wrong and alike.
+    This is the median of the wrong sizes. Returns None unless the pieces seem to be printed at
+    another scale, which is if the sizes of at least half of them, and of at least three, are wrong
+    and alike.
     """
     ratios = []
     for piece in placed:
