@@ -28,8 +28,8 @@ from vision.detection.markers import (
 )
 from vision.reading.board_reader import BoardReader, make_board_reader
 
-# Longer side in px up to which a picture is also searched for markers at twice its size. Markers of
-# larger pictures are found as they are.
+# Longer side in px up to which a picture is also searched for markers at twice its size. In larger
+# pictures, markers are large enough to be found as they are.
 _ENLARGE_BELOW_PX = 1000
 
 
@@ -38,9 +38,9 @@ def read_images(
 ) -> Iterator[dict[str, Any]]:
     """Yield one answer for each picture. Folders stand for the pictures in them.
 
-    `dictionary` names another marker dictionary, such as `DICT_6X6_250`, for photographs without
-    one of the kits' boards. Raises `Malformed` if there is none of that name, when the first answer
-    is asked for. For a file that cannot be read, the answer has a problem.
+    `dictionary` names another marker dictionary, such as `DICT_6X6_250`, for photographs that show
+    none of the kits' boards. If there is no dictionary of that name, asking for the first answer
+    raises `Malformed`. For a file that cannot be read, the answer has a problem.
 
     An answer has these keys:
 
@@ -102,7 +102,7 @@ def _read_image(
         reading = reader.read_picture(luma)
         look = reader.memory.latest_look
         if look and not reader.mirror.is_mirrored:
-            # Add those that only the view from above shows.
+            # Add the markers that were found only in a view from straight above.
             _add_new(sightings, look.sightings)
         answer |= {
             "board": reading.game,

@@ -1,15 +1,19 @@
-"""Finds the zones of a board of cards that hold something other than paper and the cards that were
-read.
+"""Finds the *covered* zones of a board of cards, which hold something other than paper and the
+cards that were read.
 
-A hand, an object, glare or a card without a readable marker has edges or bold print where the board
-has none. A zone is empty only if its *emblem* is visible: the drawing and words that are printed
-where its first card belongs. Cards that lie face down do not make a zone without open cards
-doubtful.
+1. Find edges and bold print in the view of the board (`card_view`), outside the board's own art and
+   the cards that were read. A hand, an object or a card without a readable marker has some.
+2. A zone with more of them than a limit is covered.
+3. A zone without open cards also has to show its *emblem*: the drawing and words that are printed
+   where its first card belongs.
+4. A zone in which all edges belong to cards that lie face down is not covered after all, because
+   such cards hide nothing that counts.
+5. A zone with glare, or one that is not wholly in the picture, is covered in any case.
 
 Everything is measured in a *small view*, half the size of the view of `card_view`. Brightness is
-relative to paper, areas are in mm². The limits were chosen by trial on rendered tables with hands,
-cards, objects and glare: `tests/bench/reading/fans.py` counts zones that are wrong or needlessly
-unknown.
+relative to paper, and areas are in mm². The limits were chosen by trial on rendered tables with
+hands, cards, objects and glare: `tests/bench/reading/fans.py` counts zones that are wrong or
+needlessly unknown.
 """
 
 from __future__ import annotations
@@ -33,19 +37,19 @@ _REDUCTION = 2
 # Maximum width in mm of the board's print that is removed before the search for edges.
 _LINE_MM = 8.0
 
-# Minimum change of brightness of an edge, relative to paper. Soft shadows change less.
+# Minimum change of brightness at an edge, relative to paper. At soft shadows it changes less.
 _MIN_EDGE = 0.22
 
 # Distance in mm within which that change occurs.
 _EDGE_MM = 2.0
 
-# Maximum area in mm² of edges in a bare zone.
+# Maximum area in mm² of edges in a zone that is not covered.
 _MAX_EDGES_MM2 = 25.0
 
-# Maximum area in mm² of bold print in a bare zone.
+# Maximum area in mm² of bold print in such a zone.
 _MAX_PRINT_MM2 = 5.0
 
-# Margin in mm around cards in which blur, shadow and a bent corner count as theirs.
+# Margin in mm around cards in which blur, shadow and a bent corner count as parts of the card.
 _TOUCH_MM = 3.0
 
 # Width in mm of the strip beyond a zone's outer edge that is judged too, to notice an arm that
@@ -84,7 +88,7 @@ _NOISE_MM = 0.5
 
 
 class CoverDetector:
-    """Detects which zones of one board of cards are covered. Used by its `CardReader`."""
+    """Detects which zones of one board of cards are covered. The `CardReader` uses it."""
 
     def __init__(self, board: Board, deck: Deck) -> None:
         self._board = board
@@ -98,11 +102,7 @@ class CoverDetector:
         self._art = np.vstack([art, boxes_mm(corners, side, side)])
 
     def covered_zones(self, view: CardView, cards: Sequence[OpenCard]) -> set[Square]:
-        """Return the zones that hold anything but paper and these cards.
-
-        Also those that have glare or are cut off. Cards that lie face down do not count in a zone
-        without open cards.
-        """
+        """Return the zones that are covered, if these are the cards that were read in `view`."""
         scale = view.top_view.scale / _REDUCTION
 
         # Areas in px of the small view.
@@ -123,14 +123,14 @@ class CoverDetector:
             window = self._judged_window(zone, view.top_view)
             is_covered = cv2.countNonZero(edges[window]) > max_edges_px
             if zone not in with_cards:
-                # Print within its outline.
+                # Bold print within the zone's outline.
                 inner = _window(view.top_view, *self._box_mm(zone, -_OUTLINE_HALF_MM))
-                print_ = np.zeros_like(bold)
-                print_[inner] = bold[inner]
-                is_printed = cv2.countNonZero(print_) > max_print_px
+                bold_inside = np.zeros_like(bold)
+                bold_inside[inner] = bold[inner]
+                is_printed = cv2.countNonZero(bold_inside) > max_print_px
                 is_covered |= is_printed or not self._shows_emblem(zone, small, view.top_view)
                 # Cards that lie face down hide nothing that counts.
-                if is_covered and _is_face_down(window, scale, edges | print_, small):
+                if is_covered and _is_face_down(window, scale, edges | bold_inside, small):
                     is_covered = False
             is_covered |= not in_picture[_window(view.top_view, *self._box_mm(zone, 0.0))].all()
             if is_covered or np.count_nonzero(glare[window]) > max_edges_px:
@@ -140,10 +140,10 @@ class CoverDetector:
     def _judged_window(self, zone: Square, top_view: TopView) -> Box:
         """Return the window that is judged for a zone.
 
-        It has half the gaps around the zone, and some of the strip beyond its outer edge.
+        The window includes half the gaps around the zone. It also includes some of the strip beyond
+        the outer edge, because an arm reaches in from there.
         """
         board = self._board
-        # An arm reaches in over the outer edge.
         low, high = self._box_mm(zone, board.gap_mm / 2)
         if zone.rank == 0:
             low[1] -= _BEYOND_MM
@@ -158,7 +158,7 @@ class CoverDetector:
         return middle - half, middle + half
 
     def _shows_emblem(self, zone: Square, small: Luma, top_view: TopView) -> bool:
-        """Return whether something dark is visible where a bare zone has its emblem."""
+        """Return whether something as dark as an emblem is visible where the zone has its own."""
         # The emblem is where the first card of a fan would lie, next to the seat.
         up = 1.0 if self._deck.zones[Seat.SOUTH] == zone.rank else -1.0
         x, y = self._board.centre_mm(zone)
@@ -176,8 +176,8 @@ class CoverDetector:
         """
         known = np.zeros(shape, np.uint8)
         outlines = np.array([card.outline for card in cards]).reshape(-1, 4, 2)
-        # Enlarge cards by the margin. A corner moves farther than a side: 1.5 is a little more than
-        # the square root of 2.
+        # Enlarge cards by the margin, by moving their corners away from the middle. A corner has to
+        # move farther than a side, by the square root of 2 or a little more.
         outwards = outlines - outlines.mean(axis=1, keepdims=True)
         outwards *= 1.5 * _TOUCH_MM / np.linalg.norm(outwards, axis=2, keepdims=True)
         for quad in np.vstack([self._art, outlines + outwards]):
@@ -198,7 +198,7 @@ def _is_face_down(window: Box, scale: float, edges: Luma, tone: Luma) -> bool:
     dark = (tone[rows, columns] < _MAX_BACK_TONE * PAPER).astype(np.uint8)
     _, labels, stats, _ = cv2.connectedComponentsWithStats(dark)
     down, across = labels.shape
-    # A back is a large dark patch that ends within this window.
+    # A card's back is a large dark patch that ends within this window. Label 0 is what is not dark.
     backs = []
     for label, (x, y, width, height, area) in enumerate(stats):
         is_within = min(x, y) > 0 and x + width < across and y + height < down

@@ -11,9 +11,12 @@ Each card has its marker twice: in its upper right corner and, upside down, in i
     |##    |
     +------+
 
-A marker that is visible where another card lies proves that its own card is the upper one. Without
-such a proof, cards are assumed to lie as fans are laid, away from the edge of their seat. Where the
-order is a guess, `X` stands for a card.
+1. Compute where each card lies, from its visible markers (`group_markers`).
+2. A marker that is visible where another card lies proves that its own card is the upper one.
+3. Without such a proof, assume that cards lie as fans are laid: each card is farther from its seat
+   than the one beneath it.
+4. Sort the cards by this. Where the order is a guess, `X` stands for a card (`order_fan`).
+5. Several pictures of a still table have to agree on a fan (`merge_fans`).
 
 Distances follow from the printed cards and from how people lay them. They were chosen by trial on
 rendered fans, see `tests/bench/reading/fans.py`.
@@ -37,24 +40,24 @@ from vision.pose.pose import Points, rectangle_corners_mm
 # The name of a visible card that could not be read.
 UNREAD = "X"
 
-# Maximum deviation in mm of the distance between both markers of a card from the printed one.
-# Beyond it they belong to two cards.
+# Maximum difference in mm between the distance of two markers and that of both markers on a printed
+# card. If it is larger, the two markers belong to two cards.
 _MAX_DISTANCE_ERROR_MM = 6.0
 
-# Maximum angle between the line through both markers and the direction of their print. Beyond it
-# they belong to two cards.
+# Maximum difference between the direction of the line through two markers and the one that follows
+# from their print. If it is larger, the two markers belong to two cards.
 _MAX_ANGLE_ERROR_DEG = 12.0
 
 # Minimum distance in mm by which a marker reaches into the outline of a card beneath it. Less may
 # be an error of the pose.
 _MIN_ON_TOP_MM = 5.0
 
-# Maximum distance between two cards of a fan, in steps. Beyond it, a hidden card may lie between
-# them.
+# Maximum distance between two neighbouring cards of a fan, in steps. If it is larger, a hidden card
+# may lie between them.
 _MAX_STEPS = 1.9
 
-# Minimum distance in mm along the fan to order two cards without a proof. Twice as much for cards
-# that lie across each other.
+# Minimum distance in mm along the fan to order two cards without a proof. For cards that lie across
+# each other it is twice as much.
 _MIN_STEP_MM = 8.0
 
 
@@ -132,7 +135,8 @@ def group_markers(
 ) -> dict[str, OpenCard | None]:
     """Return the card that all markers of one name belong to, for each name.
 
-    `quads_mm` are the corners (4, 2) of these markers. None if they belong to more than one card.
+    `quads_mm` are the corners (4, 2) of the markers, by name. A card is None if its markers cannot
+    belong to a single card.
     """
     cards: dict[str, OpenCard | None] = {}
     for name, quads in quads_mm.items():
@@ -152,7 +156,7 @@ _CardPose = tuple[float, float, float]
 def _pose_from_markers(deck: Deck, quads: Sequence[Points]) -> _CardPose | None:
     """Return where the card lies to which all these markers (4, 2) mm belong.
 
-    None if they belong to more than one card.
+    Returns None if they cannot belong to a single card.
     """
     if len(quads) > 2:
         return None
@@ -197,10 +201,11 @@ def _pose_from_marker(offset: Points, quad: Points) -> _CardPose:
 def order_fan(cards: Sequence[OpenCard], direction: float, deck: Deck) -> tuple[str, ...]:
     """Return the names of a zone's open cards from the bottom to the top.
 
-    `UNREAD` stands for every card whose position in the fan is a guess. If all were read, it also
-    stands between overlapping cards that are so far apart that a hidden card may lie there.
-    `direction` is 1 if the zone's fans grow towards +y, -1 if they grow towards -y: away from the
-    seat.
+    `UNREAD` stands for every card whose position in the fan is a guess. If all cards were read, it
+    also stands between two overlapping cards that are so far apart that a card may be hidden there.
+
+    Fans grow away from their seat. `direction` is 1 if that is towards +y, and -1 if it is towards
+    -y.
     """
     guess = (UNREAD,) * len(cards)
     if len(cards) < 2:
@@ -211,7 +216,7 @@ def order_fan(cards: Sequence[OpenCard], direction: float, deck: Deck) -> tuple[
     if above.diagonal().any():
         return guess
 
-    # Other pairs are ordered as a fan is laid.
+    # Order the other pairs as a fan is laid.
     along_mm = _distances_mm(cards, direction, deck)
     names = [card.name for card in cards]
     is_read = UNREAD not in names
@@ -222,12 +227,14 @@ def order_fan(cards: Sequence[OpenCard], direction: float, deck: Deck) -> tuple[
             continue
         is_below[i, j] = along_mm[i] < along_mm[j]
         is_below[j, i] = not is_below[i, j]
-        # Too near to each other, or across each other: either may be the upper one.
+        # If they are too near to each other, more so if one lies across the other, either card may
+        # be the upper one.
         askew = abs(math.sin(cards[i].turn_rad - cards[j].turn_rad))
         if abs(along_mm[i] - along_mm[j]) < _MIN_STEP_MM * (1 + askew):
             names[i] = names[j] = UNREAD
 
-    # The position of a card is the number of cards below it. A cycle leaves no such order.
+    # The position of a card is the number of cards below it. If the pairs form a cycle, there is no
+    # such order.
     order = sorted(range(len(cards)), key=lambda i: int(is_below[:, i].sum()))
     if any(not is_below[lower, upper] for lower, upper in combinations(order, 2)):
         return guess
@@ -274,7 +281,8 @@ def _distances_mm(cards: Sequence[OpenCard], direction: float, deck: Deck) -> li
 
     `direction` is as in `order_fan`.
     """
-    # Of a card that was not read, the marker next to its seat is in sight.
+    # The position of an unread card is that of its visible marker, which is the one next to its
+    # seat. The middle of the card is farther away.
     marker_to_middle = float(_marker_offset(deck)[1])
     distances = []
     for card in cards:
@@ -296,8 +304,8 @@ def merge_fans(
 ) -> tuple[dict[Square, tuple[str, ...]], set[Square]]:
     """Return the fans on which several pictures of a still table agree, and the differing zones.
 
-    Zones that are `unknown` are left out. A card that was read in one picture replaces `X` in the
-    others.
+    Zones that are `unknown` are left out. If a card is `X` in some pictures and was read in others,
+    it counts as read.
     """
     fans: dict[Square, tuple[str, ...]] = {}
     differing = set()
@@ -311,7 +319,7 @@ def merge_fans(
 
 
 def _join_readings(readings: Sequence[Sequence[str]]) -> tuple[str, ...] | None:
-    """Return the fan on which all readings of a zone agree. None if they differ."""
+    """Return the fan on which all readings of a zone agree, or None if they differ."""
     if len({len(reading) for reading in readings}) > 1:
         return None
     fan = []

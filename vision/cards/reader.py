@@ -1,8 +1,14 @@
 """Reads open cards in the zones of a board: their names, their order, and what stays unknown.
 
-The board is viewed from straight above at the height of cards. A card whose marker is visible but
-not readable is an `X`. A zone with anything else in it is unknown. How many cards lie in a stack
-cannot be seen, so people confirm it.
+1. View the board from straight above, at the height of cards (`card_view`).
+2. Find the cards by their markers (`finder`). A card whose marker is visible but not readable is an
+   `X`.
+3. Sort the cards into zones.
+4. Zones with anything else in them are unknown (`covered_zones`), and so are those in which
+   something moves.
+5. Order the cards of every other zone (`fans`).
+
+How many cards lie in a stack cannot be seen, so people confirm it.
 """
 
 from __future__ import annotations
@@ -25,11 +31,12 @@ from vision.pose.pose import Points, Pose, TopView, at_height, middle_mm
 # Height of a card's face above the board: the thickness of a playing card.
 CARD_Z_MM = 0.3
 
-# Maximum distance in mm by which cards stick out of the board. Larger: each view costs more time.
+# Maximum distance in mm by which cards stick out of the board. Larger: each view takes more time.
 _MAX_OUTSIDE_MM = 40.0
 
-# Magnification of the view from above, relative to the picture in the middle of the board. It keeps
-# the resolution of the nearer half. Larger: more time for each picture. Smaller: less is read.
+# Resolution of the view from above, relative to that of the picture in the middle of the board. It
+# is larger than 1, so that the nearer half keeps its resolution. Larger: each picture takes more
+# time. Smaller: less is read.
 _MAGNIFICATION = 1.3
 
 # Minimum distance in mm from the middle of a card to the edge of its zone. A card nearer to it may
@@ -54,8 +61,8 @@ class OpenCards:
 class CardReader:
     """Reads the cards of one kit that has a deck.
 
-    The reader's memory keeps it while its board is seen. It caches the view of the last pose, and
-    nothing else from picture to picture.
+    The board reader's memory keeps a card reader while its board is in view. From one picture to
+    the next, a card reader keeps only the geometry of the view for the last pose.
     """
 
     def __init__(self, kit: Kit, deck: Deck) -> None:
@@ -95,7 +102,7 @@ class CardReader:
     def _view_from_above(self, pose: Pose) -> tuple[TopView, Mask]:
         """Return the view of the board with a margin, and the mask of its pixels in the picture.
 
-        Computed once for each pose.
+        Both are computed once for each pose.
         """
         if self._top_view is None or self._top_view[0] is not pose:
             low = (-_MAX_OUTSIDE_MM, -_MAX_OUTSIDE_MM)
@@ -118,13 +125,13 @@ class CardReader:
         doubtful = set[Square]()
         beside = []
         for card in cards:
-            # Sample the positions that the card may have, given the uncertainty of the pose.
+            # Which zones may its middle be in, given the uncertainty of the pose?
             sigma_mm = float(pose.sigma_mm(at_height(card.middle, CARD_Z_MM))[0])
             margin = _MIN_INSIDE_MM + 2 * sigma_mm
             squares = set()
             for right, up in ((margin, 0.0), (-margin, 0.0), (0.0, margin), (0.0, -margin)):
                 squares.add(self._board.square_at(card.x_mm + right, card.y_mm + up))
-            # In one zone, between two, or beside all of them.
+            # It is in one zone, perhaps in one of several, or beside all of them.
             zones = self._zones_among(squares)
             if zones and len(squares) == 1:
                 by_zone[zones.pop()].append(card)
@@ -141,5 +148,5 @@ class CardReader:
         return self._zones_among(self._board.square_at(x, y) for x, y in on_board)
 
     def _zones_among(self, squares: Iterable[Square | None]) -> set[Square]:
-        # None is a point beside all squares.
+        # None stands for a point beside all squares.
         return {square for square in squares if square is not None and square in self.zones}

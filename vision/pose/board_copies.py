@@ -1,7 +1,15 @@
 """Groups the corner markers of several copies of one board, and selects the copy in play.
 
 A family may own a board twice, or a printed sheet may lie beside the board. Both have the same
-corner markers. A *sighting* is one marker that was found in a picture.
+corner markers, so some are seen twice.
+
+1. Two corner markers define a pose. Try all pairs, and add to each pair the other markers that fit
+   its pose. The largest group is one copy of the board (`group_by_board`).
+2. Repeat this with the markers that remain.
+3. The copy in play is the one at the last pose, or else the only one with pieces on it
+   (`find_copy_in_play`).
+
+A *sighting* is one marker that was found in a picture.
 
 The limits were chosen by trial on rendered tables. `tests/vision/test_lens_models.py` has some with
 two boards.
@@ -23,16 +31,16 @@ from vision.pose.pose import Points, Pose, corner_points_mm, solve_pose
 # side. A copy beside it is at least a whole board away.
 _MAX_SHIFT_SIDES = 0.5
 
-# Maximum offset of a further corner from where a pair predicts it, in sides of the marker. A pair
-# predicts it poorly, so a pose of all of them must fit as well.
+# Maximum offset of a further corner marker from where a pair predicts it, in sides of the marker.
+# The limit is large, because a pair predicts poorly. A pose of all of them must fit as well.
 _MAX_OFFSET_SIDES = 1.5
 
-# Maximum residual (root mean square) of corners of one board, if `_MAX_RESIDUAL_SHARE` allows no
+# Maximum residual (root mean square) of corners of one board, unless `_MAX_RESIDUAL_SHARE` allows
 # more.
 _MAX_RESIDUAL_PX = 2.5
 
-# The same as a share of the corners' diagonal. It is larger than for a single board in
-# `vision.reading.locate`, as the lens may not be known yet.
+# The same as a share of the diagonal of all these corners in the picture. It is larger than for a
+# single board in `vision.reading.locate`, as the lens may not be known yet.
 _MAX_RESIDUAL_SHARE = 0.02
 
 # Corners (4, 2) px of markers by id, upper left of the print first, clockwise.
@@ -161,7 +169,10 @@ def find_copy_in_play(
 
 
 def _has_pieces(kit: Kit, group: Quads, pieces: Quads, lens: Lens, size: Size) -> bool:
-    """Return whether at least one piece lies on a square of this copy of the board."""
+    """Return whether at least one piece lies on a square of this copy of the board.
+
+    `pieces` are the corners (4, 2) px of their markers by id.
+    """
     points_mm, points_px = corner_correspondences(kit.board, group)
     pose = solve_pose(points_mm, points_px, lens, size)
     if pose is None:

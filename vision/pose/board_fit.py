@@ -1,16 +1,23 @@
 """Fits pose and lens to everything visible of a board.
 
 This is used while corner markers are hidden, or while the lens is not known. The observations are
-corner markers, the markers of pieces (called tags here), and printed lines. Two corner markers
-constrain the far end poorly, and the lens not at all. Pieces are squares of known size at a known
-height. Each tag has eight coordinates and three unknowns (position and turn), so five constraints
-remain. Lines are added as soon as they are unambiguous. The first ones are near the corners, where
-the pose is certain to less than half a square. Each of them makes the pose more certain farther
-away.
+corner markers, the markers of pieces (called tags here), and printed lines.
 
-Pose and lens are varied by nine numbers, the *change*: rotation vector (3), translation in mm (3),
-log focal length, k1 and k2. Covariances and Jacobians have the same order. The limits were chosen
-by trial on rendered views with two hidden corners, see `tests/bench/reading/corners.py`.
+1. Fit corner markers and tags (`fit_board`). Two corner markers alone constrain the far end of the
+   board poorly, and the lens not at all. A tag is a square of known size at a known height. It has
+   eight coordinates and three unknowns (position and turn), so it adds five constraints.
+2. Fit again without tags that do not fit. They are in a hand.
+3. Add the printed lines that are unambiguous, and fit again (`fit_lines`). The first ones are near
+   the corner markers, where the pose is certain to less than half a square. Each of them makes the
+   pose more certain farther away, where more lines become unambiguous. Repeat this until the pose
+   is stable.
+
+A fit varies pose and lens by nine parameters, the *change*: rotation vector (3), translation in mm
+(3), log focal length, k1 and k2. Covariances and Jacobians have the same order. Fits are nonlinear
+least squares by Levenberg-Marquardt, with Huber weights against outliers (`_least_squares`).
+
+The limits were chosen by trial on rendered views with two hidden corners, see
+`tests/bench/reading/corners.py`.
 """
 
 from __future__ import annotations
@@ -33,7 +40,8 @@ _MAX_STEPS = 8
 # Maximum number of fits while lines are added, which bounds the time as well.
 _MAX_LINE_ROUNDS = 9
 
-# Maximum residual of a tag on the board, at 1280 px width. A tag with a larger one is in a hand.
+# Maximum residual of a tag on the board, in a picture 1280 px wide. A tag with a larger residual is
+# in a hand.
 _MAX_TAG_ERROR_PX = 2.0
 
 # Standard deviation of a corner. It is measured more precisely, but blur shifts all corners of a
@@ -52,19 +60,18 @@ _MIN_REACH_PX = 2.0
 # Minimum search range of a line to measure it.
 _FINAL_REACH_PX = 3.0
 
-# Once all visible lines are in use, the fit has converged when no line moves by more than this, in
-# px.
+# The pose is stable when a fit moves no line by more than this.
 _CONVERGED_PX = 1.0
 
-# Steps whose predicted gain in cost is smaller are not tried. A cost of 1/2 is one
-# observation that is off by a standard deviation.
+# A fit ends when the predicted gain of its next step is smaller than this. One observation that is
+# off by a standard deviation has a cost of 1/2.
 _MIN_GAIN = 1e-2
 
 # A line is used only if its search range is at most this share of the distance to the next line. At
 # half of it, the next line would be as near.
 _MAX_REACH_SHARE = 0.36
 
-# Finite-difference steps for the nine numbers of a change: large enough for the precision of
+# Finite-difference steps for the nine parameters of a change: large enough for the precision of
 # floats, small enough to be linear.
 _DIFFERENCE_STEPS = (1e-6, 1e-6, 1e-6, 1e-4, 1e-4, 1e-4, 1e-6, 1e-6, 1e-6)
 
@@ -176,8 +183,8 @@ def fit_lines(
         # Fit corners, tags and these lines together.
         problem = _FitProblem(observations, pose, prior, (middles_mm, lines))
         fit = replace(_least_squares(problem), tags=fit.tags, lines=lines)
-        # Stop when the pose is stable with all visible lines, or with no more lines than in the
-        # last round.
+        # Stop when the pose is stable, and all visible lines are in use, or no more of them than in
+        # the last round.
         shifts_px = np.abs(fit.pose.to_px(middles_mm) - pose.to_px(middles_mm))
         is_stable = shifts_px.max() < _CONVERGED_PX
         if is_stable and (
@@ -186,7 +193,7 @@ def fit_lines(
             break
         was_unambiguous = is_unambiguous
 
-    # Measure the lines against the final pose, a pixel farther, as it has moved a little.
+    # Measure the lines against the final pose. Search a pixel farther, as it has moved a little.
     final = printed.measure(luma, fit.pose, np.where(is_unambiguous, _FINAL_REACH_PX + 1, np.nan))
     return replace(fit, lines=final)
 
@@ -201,7 +208,7 @@ def tag_errors_px(pose: Pose, tags: Sequence[Tag]) -> Floats:
 def _predicted_sigmas_px(pose: Pose, points_mm: Points, normals: Points) -> Floats:
     """Return (N,) px: the standard deviation of each predicted point (N, 3) along its normal."""
     assert pose.covariance is not None
-    # Derivatives of the points along their normals, by the nine numbers of a change.
+    # Derivatives of the points along their normals, by the nine parameters of a change.
     _, by_pose, by_lens = pose.project(points_mm)
     jacobian = np.hstack([by_pose, by_lens]).reshape(-1, 2, 9)
     along = np.einsum("nij,ni->nj", jacobian, normals)
@@ -245,8 +252,8 @@ def _to_complex(points: Points) -> NDArray[np.complex128]:
 class _FitProblem:
     """A least-squares problem: residuals, in standard deviations, as a function of a change (9,).
 
-    `start` is the pose from which the change counts. `lines` are the middles (N, 3) mm of all
-    lines, and what was measured of them.
+    `start` is the pose from which a change counts. `lines` are the middles (N, 3) mm of all lines
+    on the board, and what was measured of each of them.
     """
 
     def __init__(
@@ -312,8 +319,8 @@ class _FitProblem:
         across = (line_jacobian * self._normals[:, :, None]).sum(axis=1)
         tag_residuals = self._tags.residuals_px(pose).ravel()
         if self._tag_jacobian is None or not len(self._normals):
-            # The tags' Jacobian is slow and changes little once lines constrain the pose: compute
-            # it once.
+            # The tags' Jacobian is slow. With lines it is computed only once, because it changes
+            # little once they constrain the pose.
             self._tag_jacobian = self._compute_tag_jacobian(change, tag_residuals)
         prior = self._weights * (self._lens_offset + change[6:])
         residuals = [
@@ -335,7 +342,7 @@ class _FitProblem:
         jacobian = np.empty((len(tag_residuals), 9))
         if not len(tag_residuals):
             return jacobian
-        # Finite differences: the best-fitting square has no simple derivative.
+        # Use finite differences, because the square that fits a tag best has no simple derivative.
         for index, step in enumerate(_DIFFERENCE_STEPS):
             shifted = change.copy()
             shifted[index] += step
@@ -368,7 +375,8 @@ def _least_squares(problem: _FitProblem) -> Fit:
     Its pose has a covariance (9, 9).
     """
     change = np.zeros(9)
-    # A usual start. A step that helps makes it ten times smaller, any other ten times larger.
+    # The usual first damping. A step that reduces the cost makes it ten times smaller, any other
+    # step ten times larger.
     damping = 1e-3
     residuals, jacobian = problem.linearise(change)
     weights, cost = _huber(residuals)
@@ -397,8 +405,8 @@ def _least_squares(problem: _FitProblem) -> Fit:
     corner_residuals_px = residuals[: 2 * problem.corner_count] * _CORNER_PX
     rms_px = float(np.sqrt(2 * (corner_residuals_px**2).mean()))
 
-    # Larger residuals than expected make the result less certain. The cost is half the sum of
-    # squares, so only residuals that are clearly too large count.
+    # Residuals that are larger than expected make the result less certain. As the cost is half the
+    # sum of squares, they count only if that sum is more than twice as large as expected.
     excess = max(1.0, cost / max(1, problem.coordinate_count - 9))
     covariance = excess * np.linalg.pinv(jacobian.T @ (jacobian * weights[:, None]), hermitian=True)
     fitted = replace(pose, rms_px=rms_px, covariance=np.asarray(covariance, np.float64))

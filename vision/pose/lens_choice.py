@@ -1,9 +1,16 @@
 """Selects the lens model that explains the board: the assumed one, one with more distortion terms,
 or a fisheye.
 
-The assumed lens stays unless another model explains corner markers, pieces and printed lines much
-better. Models with more terms pay a penalty, the Bayesian information criterion (Schwarz 1978), so
-a few lines along one edge change nothing.
+In a series of pictures, each picture tries one more model, so that none of them takes too long. For
+each model (`try_model`):
+
+1. Fit pose and lens to corner markers and pieces, and then to the printed lines.
+2. Compute the cost: how badly the fit explains lines and corners, plus a penalty for each free term
+   of the model, the Bayesian information criterion (Schwarz 1978).
+3. If the fit explains nearly everything, the search ends.
+
+The model with the lowest cost is used. The assumed lens has an advantage, so another model replaces
+it only if it explains much more. A few lines along one edge are not enough.
 
 The limits were chosen by trial on rendered views through lenses that the reader's models lack, see
 `tests/bench/reading/wide_lenses.py`.
@@ -32,7 +39,7 @@ _REFERENCE_WIDTH_PX = 1280
 
 # ---- what is assumed of a lens before the fit (`model_priors`, `wide_angle_priors`, `fit_model`) -
 
-# Standard deviation of a term that a model does not vary.
+# Standard deviation of a term that a model does not vary. It is not 0, because it is a divisor.
 _FIXED_SIGMA = 1e-6
 
 # Standard deviation of log focal length for a lens of which nothing is known. Webcams differ by
@@ -42,7 +49,8 @@ _FOCAL_SIGMA = 0.2
 # Standard deviation of k1 for such a lens.
 _K1_SIGMA = 0.06
 
-# Minimum standard deviation of log focal length. No view is trusted to less than a hundredth.
+# Minimum standard deviation of log focal length. No view is believed to determine the focal length
+# more exactly than to a hundredth.
 _MIN_FOCAL_SIGMA = 0.01
 
 # (3,): standard deviations of log focal length, k1 and k2, as a prior before any view of the board.
@@ -70,8 +78,8 @@ _MIN_FOUND_SHARE = 0.3
 # by `try_model`.
 _MIN_NEAR_SHARE = 0.75
 
-# Maximum offset of this share of the lines, or maximum residual of the corners, of a pose that is
-# right.
+# Maximum offset of these lines from where a right pose predicts them. If too few lines are found,
+# it is the maximum residual of the corners.
 _MAX_ERROR_PX = 1.2
 
 # ---- when a model is accepted, and when it leaves nothing to explain (`try_model`) ---------------
@@ -83,8 +91,9 @@ _MIN_GAIN = 10.0
 # Minimum share of lines found with which a model leaves nothing to explain.
 _MIN_EXPLAINED_SHARE = 0.8
 
-# Stands for `_MIN_NEAR_SHARE` with the first two models, which belong to one family: both may
-# explain most lines.
+# The first two models differ only in how much distortion they allow, so both may explain most
+# lines. For these two, the limit is stricter than `_MIN_NEAR_SHARE`, so that the search does not
+# end with the first of them while the second would be better.
 _MIN_NEAR_SHARE_OF_FAMILY = 0.9
 
 # Maximum offset of most lines with which a model leaves nothing to explain. Measured: three of four
@@ -96,7 +105,8 @@ _MAX_EXPLAINED_PX = 0.5
 # Standard deviation of a line.
 _LINE_PX = 0.8
 
-# Offset that a missing line counts as, in standard deviations. A larger one counts no more.
+# Offset that a missing line counts as, in standard deviations. A larger offset of a line that was
+# found counts as this, too.
 _MISSING_OFFSET = 2.0
 
 # Weight of the corners' squared residual in the cost: the number of corners of four markers.
@@ -195,13 +205,13 @@ def try_model(
 ) -> ModelTrial:
     """Fit the next model to the markers, and then to the lines.
 
-    `tried_count` is the number of models that were tried before. If the lens is unknown, models of
-    other angles are tried last, because the fit from the assumed lens may have stopped in a local
-    minimum.
+    `tried_count` is the number of models that were tried before, and so the index of the next one.
+    If the lens is unknown, models of wider angles are tried last, because the fit from the assumed
+    lens may have stopped in a local minimum.
     """
     size = (luma.shape[1], luma.shape[0])
     priors = list(model_priors(assumed.lens, float(assumed.sigmas[0])))
-    # The assumed deviation is `UNKNOWN_SIGMAS` before any view of the board.
+    # Before any view of the board, the standard deviations are `UNKNOWN_SIGMAS`.
     if assumed.sigmas[0] >= _FOCAL_SIGMA:
         priors += wide_angle_priors(assumed.lens)
     prior = priors[tried_count]
@@ -210,7 +220,7 @@ def try_model(
     if by_markers is None:
         return ModelTrial(None, math.inf, is_last)
     fit = fit_lines(luma, board, observations, by_markers, prior)
-    # The assumed model has an advantage over all others.
+    # All models but the assumed one start with a handicap.
     cost = _cost(fit, prior) + (_MIN_GAIN if tried_count else 0.0)
     lines = fit.lines
     assert lines is not None
@@ -251,7 +261,8 @@ def _cost(fit: Fit, prior: LensPrior) -> float:
 def confirmed_squares(board: Board, fit: Fit, corners_mm: Points) -> frozenset[Square]:
     """Return the squares where printed lines confirm the pose of a fit.
 
-    They are connected with the corner markers whose centres on the board are `corners_mm` (N, 2).
+    A chain of such squares connects each of them with one of the corner markers whose centres on
+    the board are `corners_mm` (N, 2), see `confirm_squares`.
     """
     if fit.lines is None:
         return frozenset()

@@ -1,10 +1,16 @@
 """Learns the lens of a camera from views of the board.
 
 Every view of three or four corner markers says a little about focal length and distortion. A
-`LensEstimate` sums these views up. `vision.reading.locate` updates it, and `vision.cameras.lenses`
-stores it between two starts.
+`LensEstimate` sums these views up as the normal equations of a least-squares problem with two
+unknowns, log focal length and k1. For each view:
 
-The limits were chosen by trial on rendered tables. `tests/vision/test_lens_models.py` reads
+1. Solve the pose with the current lens.
+2. Compute how the corners' residuals depend on the lens if the pose follows it (`_linearise`).
+3. Add this to the normal equations. Older views slowly lose weight.
+4. Solve the equations, with a prior that holds the lens near the nominal one.
+
+`vision.reading.locate` updates the estimate, and `vision.cameras.lenses` stores it between two
+starts. The limits were chosen by trial on rendered tables. `tests/vision/test_lens_models.py` reads
 boards through lenses that have to be learned.
 """
 
@@ -25,8 +31,8 @@ _PRIOR_INFORMATION = np.diag([1 / 0.12**2, 1 / 0.04**2])
 # views outweigh all later ones.
 _MIN_CORNER_PX = 0.7
 
-# After a step this short, in log focal length and k1, the remaining error is below a hundredth of
-# it.
+# Maximum step in log focal length and in k1 after which no further step is needed. The remaining
+# error is below a hundredth of that step.
 _CONVERGED = 5e-3
 
 # Maximum number of Gauss-Newton steps on the first view, whose start may be far off.
@@ -35,8 +41,8 @@ _MAX_FIRST_STEPS = 3
 # Number of views that keep their full weight.
 _FULL_VIEWS = 20
 
-# Factor by which each further view reduces the weight of all older ones. A lens that is focused
-# anew changes, and is followed after some 20 views.
+# Factor by which each further view reduces the weight of all older ones. A lens changes when it is
+# focused anew, and with this factor the estimate follows after some 20 views.
 _FADE = 0.95
 
 # Maximum change of log focal length and of k1 from the nominal lens. It keeps a few bad views from
@@ -48,9 +54,8 @@ _MAX_CHANGE = 0.4, 0.15
 class LensEstimate:
     """An estimate of focal length and k1 that improves with each view of corner markers.
 
-    Both are unknowns of a least-squares sum over views. The pose is solved anew for each trial
-    value. A prior holds them near the nominal lens: a view from straight above contains no
-    information about the focal length and changes nothing. An estimate is immutable. `with_view`
+    A prior holds both near the nominal lens. So a view from straight above, which contains no
+    information about the focal length, does not change it. An estimate is immutable: `with_view`
     and `with_fit` return a new one.
     """
 

@@ -23,7 +23,7 @@ from companion.core.kit import Board
 from vision.pose import optics
 from vision.pose.optics import Lens, Size
 
-# Callers take these types from here.
+# Modules that use poses import these types from here.
 Points = optics.Points
 Floats = optics.Floats
 
@@ -43,7 +43,8 @@ _MAX_ERROR_RATIO = 4.0
 # chosen by trial on rendered tables.
 _MIN_CORNER_PX = 0.4
 
-# The same with fewer. Then the residual says little, and errors of the lens are not averaged.
+# The same with fewer corner markers. The residual says little then, and errors of the lens do not
+# average out.
 _MIN_CORNER_PX_OF_FEW = 0.8
 
 
@@ -71,9 +72,9 @@ class Pose:
     size: Size
     """Width and height of the picture in px."""
     markers: int = 4
-    """Number of corner markers that were seen for it, including one that was left out as moved."""
+    """Number of corner markers that were seen, including one that was left out as moved."""
     rms_px: float = 0.0
-    """Reprojection error: root mean square over their corners."""
+    """Reprojection error: root mean square over the corners of the markers."""
     covariance: Floats | None = None
     """(6, 6): covariance of rotation vector and translation, or (9, 9) with the lens as in
     `Lens.with_change`. None for a pose that is taken as exact.
@@ -114,7 +115,8 @@ class Pose:
     def to_plane(self, points_px: Points, z_mm: float | Floats = 0.0) -> Points:
         """Return (N, 2) mm in board axes: where the rays of (N, 2) pixels meet the plane at `z_mm`.
 
-        `z_mm` is one height, or one for each pixel, (N,). NaN where a ray does not meet its plane.
+        `z_mm` is one height, or one for each pixel, (N,). The result is NaN where a ray does not
+        meet its plane.
         """
         points = np.asarray(points_px, np.float64).reshape(-1, 2)
         # The ray (x, y, 1) of each pixel in camera axes, and then in board axes.
@@ -170,7 +172,7 @@ class Pose:
     def sigma_mm(self, points_mm: Points) -> Floats:
         """Return (N,): the standard deviation in mm of (N, 3) points, as the pose predicts them.
 
-        It is that of the worst direction on the board. 0 for an exact pose.
+        This is the deviation in the worst direction on the board. It is 0 for an exact pose.
         """
         points = np.asarray(points_mm, np.float64).reshape(-1, 3)
         if self.covariance is None:
@@ -247,8 +249,8 @@ class Pose:
 class TopView:
     """The geometry of a view of the board from straight above, without its picture.
 
-    It converts between pixels of the view and millimetres, and cuts the view out of pictures. That
-    of one pose serves all pictures while the camera stays where it is.
+    It converts between pixels of the view and millimetres, and cuts the view out of pictures. While
+    the camera stays where it is, one top view serves all pictures.
 
               North
           +-----------+ high_mm    pixels of the view: x right, y down, (0, 0) at the upper left

@@ -27,22 +27,21 @@ Mask = NDArray[np.uint8]
 
 # Supersampling factor: a piece is drawn this many times as large, and then reduced.
 _SUPERSAMPLING = 2
-# OpenCV takes corners in sixteenths of a pixel.
+# OpenCV takes corners in sixteenths of a pixel, if its `shift` argument is 4: 2 to the power of 4.
 _SIXTEENTHS = 16
-# The same as OpenCV's `shift` argument: 2 to the power of 4.
 _SHIFT = 4
 # Brightness of each side of a block, as a share of its colour: North, East, South, West of a block
 # that is not turned.
 _SIDE_TONES = (0.55, 0.7, 0.8, 0.65)
 # Standard deviation of the blur of the soft shadow around a piece.
 _SHADOW_SIGMA_PX = 2.5
-# Width of that shadow. Farther away it has no effect.
+# Width of that shadow. Farther away it is not drawn.
 _SHADOW_PX = 6
 # Share of the light that it takes away.
 _SHADOW_STRENGTH = 0.35
 # Standard deviation of the blur from the dark edge of an arm to its light middle.
 _SOFT_SIGMA_PX = 6.0
-# Width of the darker edge of an arm. Farther away it has no effect.
+# Margin around an arm that is drawn with it, as the blur reaches so far.
 _EDGE_PX = 24
 # Darkest tone of an arm, as a share of the lightest one.
 _EDGE_TONE = 0.62
@@ -94,6 +93,8 @@ def draw_block(picture: Bgr, lit_table: LitTable, block: RenderedBlock) -> None:
     """Draw one piece into a picture of the table: a soft shadow, the visible sides, and the top."""
     if block.is_covered:
         return
+
+    # Where the piece is in the picture.
     scenery = lit_table.view.scenery
     parts = scenery.top_parts(at_height(block.corners_mm(), block.z_mm + block.height_mm))
     quads = [lit_table.pose.to_px(part.corners_mm) for part in parts]
@@ -109,6 +110,7 @@ def draw_block(picture: Bgr, lit_table: LitTable, block: RenderedBlock) -> None:
         # The centre of the window's first pixel is at (0.5, 0.5) in the larger picture.
         return np.asarray((points_px - low + 0.5) * _SUPERSAMPLING - 0.5)
 
+    # Draw it into an enlarged picture of its own. `cover` is 255 where it covers the table.
     height = (rows.stop - rows.start) * _SUPERSAMPLING
     width = (columns.stop - columns.start) * _SUPERSAMPLING
     colours = np.zeros((height, width, 3), np.uint8)
@@ -125,13 +127,14 @@ def draw_block(picture: Bgr, lit_table: LitTable, block: RenderedBlock) -> None:
 
 def _paste(picture: Bgr, lit_table: LitTable, window: Box, colours: Bgr, cover: Mask) -> None:
     """Paste an enlarged piece into its window of a picture, lit and with a soft shadow."""
+    # Reduce the piece, and light it.
     ground = picture[window].astype(np.float32)
     size = ground.shape[1], ground.shape[0]
     small = np.asarray(cv2.resize(colours, size, interpolation=cv2.INTER_AREA), np.uint8)
     colour = _light_part(small, lit_table, window)
     share = cv2.resize(cover, size, interpolation=cv2.INTER_AREA)
     alpha = share.astype(np.float32)[..., None] / 255
-    # The shadow falls beside the piece only.
+    # Darken the table beside the piece, and mix both.
     shadow = cv2.GaussianBlur(alpha[..., 0], (0, 0), _SHADOW_SIGMA_PX)[..., None]
     shaded = ground * (1 - _SHADOW_STRENGTH * shadow * (1 - alpha))
     mixed = shaded * (1 - alpha) + colour * alpha
@@ -165,7 +168,7 @@ def _draw_walls(picture: Bgr, top: Points, foot: Points, colour: tuple[int, int,
     for index, tone in enumerate(_SIDE_TONES):
         following = (index + 1) % 4
         wall = np.array([top[index], top[following], foot[following], foot[index]])
-        # The area of a wall that faces the camera is negative.
+        # OpenCV's signed area is negative for a wall that faces the camera.
         if cv2.contourArea(wall.astype(np.float32), oriented=True) < 0:
             shade = tuple(part * tone for part in colour)
             cv2.fillPoly(picture, [_sixteenths(wall)], shade, cv2.LINE_8, _SHIFT)
@@ -191,7 +194,7 @@ _LIMBS = (
 def _hand_shape() -> Points:
     """Return (N, 2) mm: the outline of a right hand with its arm.
 
-    The centre of the palm is at (0, 0), fingers point towards +y.
+    The centre of the palm is at (0, 0), and the fingers point towards +y.
     """
     # Draw the hand on paper of 160 x 620 mm at two px per mm. The centre of the palm is 80 mm from
     # the left edge and 90 mm from the upper one.
@@ -211,15 +214,17 @@ def _hand_shape() -> Points:
 def hand_px(lit_table: LitTable, x_mm: float, y_mm: float, from_seat: Seat) -> Points:
     """Return (N, 2) pixels: the outline of an arm from a seat's edge of the table to a point of the
     board.
+
+    The hand is drawn at the height of the board, where it hides the point in the picture.
     """
-    # The hand is drawn at the height of the board, where it hides the point in the picture. An arm
-    # that reaches past the camera is shortened, because points behind the lens cannot be projected.
     forward = 1.0 if from_seat is Seat.SOUTH else -1.0
     shape = np.array([x_mm, y_mm]) + forward * _hand_shape()
-    # From the whole arm down to little more than the palm.
+    # Points behind the lens cannot be projected. So an arm that reaches past the camera is
+    # shortened step by step, from the whole arm down to little more than the palm.
     for length_mm in range(500, 60, -40):
-        elbow, beyond = y_mm - forward * length_mm, y_mm + forward * 1000
-        # No point is cut off beyond the fingers.
+        # Cut off what is behind the elbow. A metre beyond the palm, there is nothing to cut off.
+        elbow = y_mm - forward * length_mm
+        beyond = y_mm + forward * 1000
         ys = shape[:, 1].clip(min(elbow, beyond), max(elbow, beyond))
         arm = at_height(np.column_stack([shape[:, 0], ys]))
         from_camera = arm @ lit_table.pose.axes.T + lit_table.pose.translation.ravel()
@@ -267,7 +272,7 @@ def _sixteenths(points_px: Points) -> NDArray[np.int32]:
 def _window(points_px: Points, margin_px: int, picture: Bgr) -> Box | None:
     """Return the smallest part of a picture that contains these points and a margin.
 
-    None if it is narrower than two pixels, such as for a piece outside the picture.
+    Returns None if that part is narrower than two pixels, as for a piece outside the picture.
     """
     height, width = picture.shape[:2]
     low = np.floor(points_px.min(axis=0)).astype(int) - margin_px

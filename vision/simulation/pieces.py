@@ -24,7 +24,7 @@ from vision.simulation.printed import Bgr, PrintedKit, decode_png
 # Face name of a card that lies face down.
 BACK = "back"
 
-# Thickness of a playing card, as `vision.cards.reader.CARD_Z_MM`.
+# Thickness of a playing card. The reader assumes the same, see `vision.cards.reader.CARD_Z_MM`.
 CARD_THICKNESS_MM = 0.3
 # Colour of the sides of pieces that cover several squares, such as rocks.
 _STONE_RGB = "#9c9282"
@@ -44,9 +44,9 @@ class RenderedFace:
     side_colour: str
     """Colour of the piece's four sides, `#rrggbb`."""
     width_mm: float
-    """Size along x of a piece that is not turned."""
+    """Size of the piece along x if it is not turned."""
     depth_mm: float
-    """The same along y."""
+    """Size of the piece along y if it is not turned."""
     height_mm: float
     """Thickness of the piece."""
     seat: Seat | None = None
@@ -93,7 +93,8 @@ class Placement(NamedTuple):
 class PieceSet(ABC):
     """The movable pieces or cards of a kit, and rules for placing them.
 
-    Lists of pieces go from bottom to top.
+    Subclasses override the abstract methods, and may override the others. In all lists of pieces,
+    lower pieces come before those that lie on them.
     """
 
     def __init__(self, kit: Kit) -> None:
@@ -110,9 +111,9 @@ class PieceSet(ABC):
                 yield Placement(square, name, 0.0)
 
     def square_of(self, piece: Piece) -> Square | None:
-        """Return the square of a piece, the first one if it covers several.
+        """Return the square of a piece, or the first one of several.
 
-        Returns None beside the board.
+        Returns None for a piece beside the board.
         """
         return self._kit.board.square_at(piece.x_mm, piece.y_mm)
 
@@ -205,8 +206,9 @@ class TaggedPieceSet(PieceSet):
         return Square(max(0, first.file), max(0, first.rank))
 
     def put_beside(self, pieces: Iterable[Piece]) -> None:
-        """Lay each piece at its own position: North's to the right of the board, all others to the
-        left.
+        """Lay each piece at its own position beside the board.
+
+        The pieces of North lie on the right, all others on the left.
         """
         for piece in pieces:
             piece.lay(*self._beside_mm[piece.id])
@@ -216,8 +218,8 @@ class TaggedPieceSet(PieceSet):
     ) -> Iterator[tuple[int, tuple[float, float]]]:
         """Yield the id and the position (x, y) of each piece that goes to this side of the board.
 
-        Those of North go to the right. Pieces are in columns from South to North, the first column
-        next to the board.
+        The pieces of North go to the right, all others to the left. They lie in columns from South
+        to North, the first column next to the board.
         """
         board = self._kit.board
         top_mm = self._kit.tag_mm * TOP_TO_TAG
@@ -225,9 +227,9 @@ class TaggedPieceSet(PieceSet):
         gap = 0.2 * top_mm
         # Distance of the present column from the board.
         column = 0.3 * top_mm
-        # Where its next piece begins, in y.
+        # Lower edge of the next piece in this column, in y.
         low = 0.0
-        # Width of its widest piece.
+        # Width of the widest piece in this column.
         widest = 0.0
         for piece in pieces:
             if (piece.top.seat is Seat.NORTH) is not to_right:
@@ -248,9 +250,9 @@ class TaggedPieceSet(PieceSet):
         piece.x_mm, piece.y_mm = self._kit.board.middle_mm(square, size)
 
     def blocks(self, pieces: Sequence[Piece], eye_mm: Points) -> list[RenderedBlock]:
-        """Return the blocks by stack, the farthest first.
+        """Return the blocks stack by stack, the farthest stack first.
 
-        Within a stack they go from bottom to top.
+        Within a stack they go from the bottom to the top.
         """
 
         def distance(stack: list[RenderedBlock]) -> float:
@@ -263,9 +265,9 @@ class TaggedPieceSet(PieceSet):
         ]
 
     def _stacks(self, pieces: Iterable[Piece]) -> list[list[RenderedBlock]]:
-        """Return the pieces as stacks of blocks, from bottom to top.
+        """Return the pieces as stacks of blocks, each from the bottom to the top.
 
-        A piece that overlaps another one stands on it.
+        A piece that overlaps an earlier one stands on it.
         """
         stacks: list[list[RenderedBlock]] = []
         for piece in pieces:
@@ -283,8 +285,8 @@ class TaggedPieceSet(PieceSet):
         """Return whether two pieces overlap by more than inexactly placed neighbours do."""
         larger = max(one, other, key=lambda block: block.width_mm * block.depth_mm)
         x, y = one.x_mm - other.x_mm, one.y_mm - other.y_mm
-        # Distance of the middles. That of neighbours on squares is larger, that of pieces on each
-        # other smaller.
+        # The middles of neighbours on two squares are farther apart than this, and those of pieces
+        # that lie on each other are nearer.
         limit_mm = 0.7 * self._kit.tag_mm
         if larger.width_mm < 2 * self._kit.tag_mm:
             return math.hypot(x, y) < limit_mm
@@ -319,7 +321,8 @@ class CardSet(PieceSet):
     def take(self, free: list[Piece], name: str, wanted: Collection[str]) -> Piece:
         """Take a free card and turn this face up.
 
-        For a back, take a card whose face is not wanted. Raises KeyError if there is none.
+        If `name` is `BACK`, take a card whose face is not wanted, and leave it face down. Raises
+        KeyError if there is none.
         """
         is_back = name == BACK
         if is_back:
@@ -358,7 +361,7 @@ class CardSet(PieceSet):
     def blocks(self, pieces: Sequence[Piece], eye_mm: Points) -> list[RenderedBlock]:  # noqa: ARG002 - cards have no sides
         """Return all cards from bottom to top.
 
-        If cards are exactly on top of each other, only the uppermost is visible.
+        If several cards lie exactly on top of each other, all but the uppermost count as covered.
         """
         centres = np.array([(piece.x_mm, piece.y_mm) for piece in pieces]).reshape(-1, 2)
         deck = self._deck

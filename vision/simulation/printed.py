@@ -1,7 +1,8 @@
 """The printed kit: pictures of board, pieces and cards for the rendered table.
 
-The printing code cuts the pictures out of the kit's own pages and passes them on as values. They
-stay compressed, because they have hardly more than two colours.
+The printing code cuts the pictures out of the kit's own pages and passes them on as values. The
+pictures stay compressed until they are drawn. They have hardly more than two colours, so they are
+small then.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class PrintedSheet:
         (left, low), (right, high) = self.low_mm, self.high_mm
         x_px_per_mm = self.size_px[0] / (right - left)
         y_px_per_mm = self.size_px[1] / (high - low)
-        # -0.5 because pixel centres have integer coordinates
+        # Subtract 0.5, because the centres of pixels have integer coordinates.
         return np.array(
             [
                 [x_px_per_mm, 0, -left * x_px_per_mm - 0.5],

@@ -1,5 +1,12 @@
 """Renders pictures of a simulated table: optics, light, and the printed board.
 
+1. Place the camera so that the board fills the picture (`camera_pose`).
+2. Follow the rays of the camera to the plane of the table, and draw the table and the printed board
+   there (`render_texture`).
+3. Compute the light on every pixel, and apply it (`build_lit_table`). The result is the same for
+   all pictures while only pieces move. `objects` draws pieces and hands into it.
+4. Blur and compress the picture as a camera does (`degrade`).
+
 Board, pieces and cards show their printed pictures. Everything else is drawn by simple means, with
 sizes and tones that were chosen by eye.
 """
@@ -29,9 +36,9 @@ BESIDE_ROW_MM = 15.0
 
 # Distance between the board's strips and the edge of the picture.
 _MARGIN_MM = 6.0
-# Number of rounds that aim the camera. Each moves its target less.
+# Number of rounds that aim the camera. Each round moves its target less than the one before.
 _AIM_ROUNDS = 4
-# Number of bisections in each round that find its distance, to less than a thousandth of a mm.
+# Number of bisections in each round, which find the camera's distance to a thousandth of a mm.
 _BISECTIONS = 30
 # Minimum distance at which the camera is looked for.
 _MIN_DISTANCE_MM = 50.0
@@ -46,7 +53,7 @@ _RAY_SPACING_PX = 8
 _MAX_GLARE = 330.0
 # Standard deviation of the blurred edge of a shadow, as a share of its radius.
 _SHADOW_SOFTNESS = 0.08
-# The same of a reflection.
+# The same for a reflection.
 _GLARE_SOFTNESS = 0.35
 # Where rays above the horizon meet the table, in mm. It is beyond every texture.
 _BEYOND_MM = 1e5
@@ -59,6 +66,7 @@ def camera_pose(kit: Kit, view: CameraView) -> Pose:
     (target,) = middle_mm(board)
     middle_px = np.array([[view.width, view.height]]) / 2
     for _ in range(_AIM_ROUNDS):
+        # Look at the target from as near as possible. How far is the area from the middle then?
         pose = _closest_pose(target, corners, view)
         corners_px = pose.to_px(corners)
         box = np.array([corners_px.min(axis=0), corners_px.max(axis=0)])
@@ -234,7 +242,7 @@ def apply_light(colours: Bgr | Levels, light: Light, veil: Levels | None) -> Bgr
 
 
 def _light(pose: Pose, view: CameraView) -> Light:
-    """Return the light (h, w, 3). Equal rows share one row of memory."""
+    """Return the light (h, w, 3) of the view. If all rows are equal, they share their memory."""
     across = np.linspace(1 - view.gradient, 1, view.width, dtype=np.float32)
     shade = across[None] * view.light
     if view.shadow is not None:

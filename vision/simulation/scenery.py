@@ -51,9 +51,10 @@ class TopPart(NamedTuple):
 
 
 class Scenery:
-    """A plain scenery, which others override. `seed` selects one of several similar variants.
+    """A plain scenery. Others may override every method.
 
-    `build_lit_table` asks for table, light and veil, `draw_block` for tops and parts.
+    `seed` selects one of several similar variants. `build_lit_table` asks for table, light and
+    veil, and `draw_block` for the tops of pieces and their parts.
     """
 
     def table(self, seed: int) -> Texture:

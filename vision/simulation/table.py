@@ -32,8 +32,8 @@ from vision.simulation.render import LitTable, build_lit_table, degrade
 from vision.simulation.tile_rows import TileRows
 from vision.simulation.view import CameraView, default_view
 
-# Period of flicker as a share of the picture's height, for a lamp at 100 Hz and a sensor that reads
-# its rows in 33 ms.
+# Period of flicker as a share of the picture's height: a lamp flickers at 100 Hz, while a sensor
+# reads all rows of a picture in 33 ms.
 _FLICKER_PERIOD_SHARE = 0.3
 # Number of rows and columns by which the field of noise is larger than a picture.
 _NOISE_MARGIN_PX = 64
@@ -101,7 +101,7 @@ class SimulatedTable:
             self._discard_lit_table()
 
     def set_up(self, layout: Layout, *, by_hand: bool = False) -> None:
-        """Arrange the pieces as in a layout, bottom to top. All others go beside the board.
+        """Arrange the pieces as in a layout. All others go beside the board.
 
         With `by_hand`, pieces that are already in place stay, and others are laid on top of them.
         Raises KeyError if the kit has too few pieces.
@@ -127,9 +127,9 @@ class SimulatedTable:
     def _staying_pieces(
         self, placements: Iterable[Placement], wanted: Collection[str]
     ) -> dict[int, Piece]:
-        """Return the pieces that are already on a square where the layout wants one like them.
+        """Return the pieces that may stay, because the layout wants such a piece on their square.
 
-        Keys are indices in `placements`, and `wanted` are all faces of the layout.
+        Keys are indices of `placements`, and `wanted` are all faces of the layout.
         """
         by_square: dict[Square | None, list[Piece]] = {}
         for piece in self._pieces:
@@ -142,7 +142,10 @@ class SimulatedTable:
         return staying
 
     def turn(self, piece: int, degrees: float) -> None:
-        """Turn a piece to `degrees`, counter-clockwise. Raises KeyError for an unknown piece."""
+        """Turn a piece to an angle of `degrees`, counter-clockwise.
+
+        Raises KeyError for an unknown piece.
+        """
         with self._lock:
             self.piece(piece).turn_deg = degrees
             self._mark_changed()
@@ -269,12 +272,12 @@ class SimulatedTable:
         return lambda: colours.from_bgr(picture)
 
     def wait_until_drawn(self) -> None:
-        """Wait until a picture in progress is finished."""
+        """Wait until a picture that is being drawn is finished."""
         with self._lock:
             pass
 
     def _picture(self) -> Bgr:
-        """Return the picture without noise. It is drawn once per change."""
+        """Return the picture without noise. It is drawn only once after each change."""
         if self._drawn is None:
             lit_table = self.lit_table()
             picture = lit_table.table.copy()
@@ -323,7 +326,11 @@ class SimulatedTable:
         return np.asarray(picture * bands, np.uint8)
 
     def _next_noise(self) -> NDArray[np.int8] | None:
-        """Return noise (height, width), or None: one field, shifted at random for each picture."""
+        """Return the noise (height, width) of the next picture, or None if the view has none.
+
+        All of it is cut out of one field, at random places, because new noise for each picture
+        would be slow.
+        """
         if not self._view.noise:
             return None
         width, height = self.size_px()

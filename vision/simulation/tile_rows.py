@@ -1,4 +1,8 @@
-"""Draws the order tiles on the simulated table. Row, strip, wall and place: see `OrderTiles`."""
+"""Draws the order tiles on the simulated table.
+
+Each seat has a *row*: a printed strip with markers, a wall that hides it from the other seat, and
+tiles in the *places* along the strip. See `companion.core.kit.OrderTiles`.
+"""
 
 from __future__ import annotations
 
@@ -118,8 +122,10 @@ class TileRows:
         self.laid[seat] = tuple(LaidTile(seat, letter, *centre) for letter, centre in tiles)
 
     def blocks(self) -> Iterator[RenderedBlock]:
-        """Yield all blocks in drawing order: first the row of North, which lies behind the board as
-        South sees it, and in each row the strip, the tiles and then the wall.
+        """Yield all blocks in drawing order.
+
+        The row of North comes first, because it lies behind the board as South sees it. In each row
+        the strip comes first, then the tiles, and then the wall.
         """
         block_id = _FIRST_ID
         for seat in (Seat.NORTH, Seat.SOUTH):
@@ -160,13 +166,14 @@ class TileRows:
         Each is in mm on the board's plane, and reaches from the wall to behind the strip.
         """
         spec = self._spec
-        wall_y, owner_y = spec.wall_y_mm, -spec.strip_mm / 2 - HIDDEN_MARGIN_MM
+        wall_y = spec.wall_y_mm
+        player_y = -spec.strip_mm / 2 - HIDDEN_MARGIN_MM
         half_width = spec.row_width_mm / 2 + HIDDEN_MARGIN_MM
         corners = (
             (-half_width, wall_y),
             (half_width, wall_y),
-            (half_width, owner_y),
-            (-half_width, owner_y),
+            (half_width, player_y),
+            (-half_width, player_y),
         )
         return [
             np.array([origin.to_table(*corner) for corner in corners])

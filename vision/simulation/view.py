@@ -42,8 +42,8 @@ class CameraView:
     tilt_deg: float = 35.0
     """Angle between the camera's axis and the vertical."""
     turn_deg: float = 0.0
-    """Position of the camera around the board. At 0 South is at the bottom of the picture, at 180
-    North.
+    """Position of the camera around the board. At 0 South is at the bottom of the picture, and at
+    180 North is.
     """
     fill: float = 0.94
     """Share of the picture that the board and the space beside it fill."""
@@ -54,7 +54,7 @@ class CameraView:
     light: float = 1.0
     """Brightness of the light as a factor."""
     gradient: float = 0.1
-    """Share of the light that is missing at the left edge of the picture. None is at its right."""
+    """Share of the light that is missing at the left edge. At the right edge, none is missing."""
     shadow: Shadow | None = None
     glare: Glare | None = None
     cast_bgr: tuple[float, float, float] = (1.0, 1.0, 1.0)
@@ -68,7 +68,7 @@ class CameraView:
     motion_deg: float = 0.0
     """Direction of that blur in the picture, in degrees from right to down."""
     jpeg_quality: int | None = None
-    """JPEG quality from 0 to 100. None: pictures are not compressed."""
+    """JPEG quality from 0 to 100. None if pictures are not compressed."""
     flicker: float = 0.0
     """Share of the light that is missing in the bands of a flickering lamp."""
     skin_bgr: tuple[int, int, int] = (122, 158, 208)

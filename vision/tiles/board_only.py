@@ -21,15 +21,16 @@ from vision.detection.markers import Luma, marker_modules, module_means
 from vision.pose.pose import Pose, at_height, corner_points_mm
 from vision.readability import board_outline_mm
 
-# Paper around the outer markers that is shown, in mm. They cannot be read without it.
+# Paper around the corner markers that is shown, in mm. Without it, they could not be read.
 _EDGE_MM = 4.0
 
 # Minimum number of corner markers that must be where the pose puts them. A board that was turned or
 # pushed has none, and hands may hide two.
 _MIN_CORNERS = 2
 
-# Minimum difference between black and white modules, of 255. With less, noise decides. Like the
-# next limit, it leans to black pictures: a picture that is shown in error may show what is secret.
+# Minimum difference between black and white modules, of 255. With less, noise would decide. This
+# limit and the next one are strict, because a picture that is shown in error may show what is
+# secret.
 _MIN_CONTRAST = 30.0
 
 # Maximum number of the 49 modules of a corner marker that may be wrong where the pose puts it. A

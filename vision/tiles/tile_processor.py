@@ -17,7 +17,7 @@ class TileProcessor:
 
     def __init__(self, kit: Kit, reader: BoardReader) -> None:
         self.watch = TileWatch(kit)
-        """Reads the rows that are requested of it."""
+        """Reads the rows that are requested."""
         self._reader = reader
 
     def process_frame(self, frame: Frame, reading: Reading) -> tuple[Frame, RowsSeen | None]:

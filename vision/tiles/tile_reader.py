@@ -1,8 +1,13 @@
 """Reads rows of order tiles, which players lay behind walls beside the board.
 
-Each seat has a printed strip with markers, and lays its tiles along it, one in each place. The pose
-of the board gives the plane of the table. The strip gives the axes of the row, in which the places
-are known. A `TileWatch` asks for `AGREEING_PICTURES` pictures that agree.
+Each seat has a printed strip with markers, and lays its tiles along it, one in each place.
+
+1. Find the markers of strips and tiles in the picture. The pose of the board gives the plane of the
+   table, and so where each marker lies.
+2. Fit the axes of a row to the markers of its strip. In these axes the places are known.
+3. Assign each tile to its nearest place, and check that it lies properly.
+4. Each place has to have one tile of the right seat. Otherwise the row has a fault.
+5. Several pictures have to agree before a row is answered (`TileWatch`).
 
 Orders are secret until both seats reveal them. So nothing that is read is logged or drawn, and
 nothing is kept after it was answered. An unknown row is better than a wrong one.
@@ -33,14 +38,14 @@ from vision.detection.markers import THOROUGH, Luma, MarkerFinder, Sighting, sha
 from vision.pose.board_copies import drop_duplicates
 from vision.pose.pose import Floats, Points, Pose, square_corners_mm
 
-# Number of pictures in a row that have to agree. With two of them one wrong picture makes a tie.
+# Number of pictures in a row that have to agree. With two, one wrong picture would make a tie.
 AGREEING_PICTURES = 3
 
 # Number of pictures without agreement after which the last answer is returned as a fault. Players
 # wait for about a second at ten pictures a second.
 MAX_PICTURES = 12
 
-# Maximum distance in mm of a tile from its place, along and across the row. Beyond it the tile is
+# Maximum distance in mm of a tile from its place, along and across the row. A tile farther off is
 # askew. Larger: a tile between two places counts for one of them.
 _MAX_OFF_MM = 9.0, 11.0
 
@@ -51,12 +56,12 @@ _MAX_OFF_DEG = 25.0
 # farther off do not belong to the row.
 _MAX_NEAR_MM = 20.0, 30.0
 
-# Minimum and maximum side of a marker, relative to the printed one. Others are not on the table's
-# plane, or belong to something else.
+# Minimum and maximum side of a marker, relative to the printed one. A marker of another size is not
+# on the table's plane, or belongs to something else.
 _SIZE_RATIOS = 0.75, 1.3
 
-# Maximum error in mm of the markers of a strip against a rigid strip. Beyond it, the strip is bent
-# or its markers belong to two.
+# Maximum distance in mm between the markers of a strip and where a rigid strip has them. If it is
+# larger, the strip is bent, or the markers belong to two strips.
 _MAX_STRIP_ERROR_MM = 3.0
 
 
@@ -192,7 +197,7 @@ class TileReader:
         return RowSeen(letters)
 
     def _nearest_place(self, point: Points) -> tuple[int, Points]:
-        """Return the number of the place nearest to a point (2,) mm, and the offset from it."""
+        """Return the index of the place nearest to a point (2,) mm, and the offset from it."""
         spec = self._spec
         # Where the marker of a tile in each place is.
         centres = np.array([spec.place_centre_mm(place) for place in range(spec.places)])
@@ -214,7 +219,7 @@ class TileWatch:
         self._reader = TileReader(kit)
         # The request that has not been answered. None if there is none.
         self._wanted: RowsWanted | None = None
-        # Number of the request to which the following belong.
+        # Number of the request to which the following fields belong.
         self._number = 0
         # The rows of the last picture.
         self._last: Mapping[Seat, RowSeen] = {}
@@ -230,7 +235,8 @@ class TileWatch:
     def read_picture(self, luma: Luma, at_s: float, pose: Pose | None) -> RowsSeen | None:
         """Read a (height, width) picture taken at the monotonic time `at_s`.
 
-        Returns the rows once, when enough pictures agree or too many do not. Otherwise None.
+        Returns the rows once, when enough pictures agree, or when too many do not. Otherwise
+        returns None.
         """
         wanted = self._wanted
         if wanted is None or at_s < wanted.since_s:
@@ -250,7 +256,8 @@ class TileWatch:
         if not is_agreed and self._pictures < MAX_PICTURES:
             return None
         if not is_agreed:
-            # A row without a fault may be wrong too, so its first place is reported as missing.
+            # The pictures differ, so a row that was read without a fault may be wrong. Report a
+            # tile as missing instead.
             missing = RowSeen(fault=RowFault.MISSING, place=1)
             rows = {seat: row if row.fault else missing for seat, row in rows.items()}
         self._wanted = None
@@ -262,8 +269,8 @@ class TileWatch:
 class _RowAxes:
     """Axes of a row on the table: table = rotation @ row + origin.
 
-    The origin of the row is the middle of its strip, x runs along the strip to the owner's right,
-    and y away from the owner, as in `OrderTiles`.
+    The origin of the row is the middle of its strip. For the player whose row it is, x runs along
+    the strip to the right, and y away from the player, as in `OrderTiles`.
     """
 
     # (2, 2): rotation from the axes of the row to those of the board.
@@ -293,7 +300,7 @@ class _RowAxes:
 def _find_fault(seat: Seat, tiles: Sequence[tuple[_Tile, bool]]) -> RowFault | None:
     """Return what is wrong with the tiles in one place, or None.
 
-    Each comes with whether it lies properly.
+    `tiles` are pairs of a tile and whether it lies properly.
     """
     if not tiles:
         return RowFault.MISSING
