@@ -391,7 +391,9 @@ def _contract(sentence: str, language: str) -> str:
 def _make_sentence(pattern: str, plural: str, parts: Mapping[str, object]) -> Sentence:
     chosen = plural if plural and parts["n"] != 1 else pattern
     sentence = Sentence(_fill(chosen, parts))
-    sentence.pattern, sentence.plural, sentence.parts = pattern, plural, parts
+    sentence.pattern = pattern
+    sentence.plural = plural
+    sentence.parts = parts
     return sentence
 
 

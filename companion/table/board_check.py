@@ -151,7 +151,8 @@ def with_expected_stacks(
     `touched_squares`, where hands have been since.
     """
     faces = dict(reading.seen)
-    expected_counts, seen_counts = Counter(top_faces(layout).values()), Counter(faces.values())
+    expected_counts = Counter(top_faces(layout).values())
+    seen_counts = Counter(faces.values())
     for square, stack in layout.items():
         if len(stack) != 2 or faces.get(square) != stack[0]:
             continue
@@ -181,7 +182,8 @@ def shows_layout(layout: Layout, reading: Reading, before: Layout | None = None)
         return False
     expected = {}
     for square, face in top_faces(layout).items():
-        stack, old_stack = layout[square], (before or {}).get(square, ())
+        stack = layout[square]
+        old_stack = (before or {}).get(square, ())
         has_only_lost_top = stack == old_stack[:-1]
         is_unmoved = stack == old_stack or has_only_lost_top
         if square not in reading.unknown or not is_unmoved:
@@ -238,9 +240,11 @@ def hand_moves(
     lies below another one counts as done, because no picture shows it.
     """
     # A piece of several squares counts as one face on the lower left of them.
-    before, after = kit.anchored(before), kit.anchored(after)
+    before = kit.anchored(before)
+    after = kit.anchored(after)
     reading = with_expected_stacks(kit, after, reading, before, touched_squares)
-    removed, added = _extra_pieces(kit, before, after), _extra_pieces(kit, after, before)
+    removed = _extra_pieces(kit, before, after)
+    added = _extra_pieces(kit, after, before)
     # The pieces that have the same origin and target.
     routes: dict[tuple[Square | None, Square | None], list[_MovedPiece]] = {}
     for kind in sorted(removed.keys() | added.keys()):
@@ -282,7 +286,8 @@ def _pair_pieces(removed: list[_Piece], added: list[_Piece]) -> Iterator[tuple[_
     Pieces that stay on their square are paired first, then those that keep their face, then the
     rest.
     """
-    removed, added = list(removed), list(added)
+    removed = list(removed)
+    added = list(added)
     for key_of in (attrgetter("square"), attrgetter("face")):
         for old_piece in list(removed):
             key = key_of(old_piece)
@@ -322,7 +327,8 @@ def find_problems(kit: Kit, before: Layout, target: Layout, reading: Reading) ->
     wrong square is reported once, together with the square where it is missing.
     """
     if kit.large:
-        before, target = kit.anchored(before), kit.anchored(target)
+        before = kit.anchored(before)
+        target = kit.anchored(target)
         anchored = kit.anchored({square: (face,) for square, face in reading.seen.items()})
         reading = replace(reading, seen=top_faces(anchored))
     reading = with_expected_stacks(kit, target, reading)
@@ -439,7 +445,8 @@ def match_actions(
     board, or may lie under a carried piece such as a ball, or out of the camera's sight. Pieces
     that an action does not move may be hidden in any case.
     """
-    proven, possible = [], []
+    proven = []
+    possible = []
     for action, layouts in candidates:
         agreeing_layouts = []
         for layout in layouts:
@@ -461,7 +468,8 @@ def are_lookalikes_proven(before: BoardBefore, after: Layout, reading: Reading) 
     been straightened.
     """
     for square in lookalike_squares(before, after):
-        new_marker, old_marker = reading.markers.get(square), before.markers.get(square)
+        new_marker = reading.markers.get(square)
+        old_marker = before.markers.get(square)
         if old_marker is None or new_marker in (None, old_marker):
             return False
     return True

@@ -61,7 +61,8 @@ class BoardFollower:
     def handle_reading(self, reading: Reading) -> None:
         """Process a reading of the board. A reading equal to the last one is not judged again."""
         before = self._store.live
-        last_reading, touched_squares = before.reading, before.touched_squares
+        last_reading = before.reading
+        touched_squares = before.touched_squares
         if last_reading.game == reading.game:
             # These squares had pieces that hands have since lifted, changed or hidden.
             changed = dict(last_reading.seen.items() - reading.seen.items())
@@ -77,7 +78,8 @@ class BoardFollower:
         Hands may have been faster than the table, so that the board was already right when the
         table asked for it. Then the board does not change, and no new reading arrives.
         """
-        live, session = self._store.live, self._store.session
+        live = self._store.live
+        session = self._store.session
         # Between games the board of any game counts, because the lobby suggests that game.
         may_use_reading = live.sees_board or session.is_between_games
         if may_use_reading and self._judged_for != (session.stage_key, session.paused_by):
@@ -92,7 +94,8 @@ class BoardFollower:
 
         `before` is the table's state with the previous reading.
         """
-        live, session = self._store.live, before.session
+        live = self._store.live
+        session = before.session
         reading = live.reading
         self._judged_for = (session.stage_key, session.paused_by)
         suggested = reading.game if reading.quiet and session.is_between_games else None
@@ -154,7 +157,8 @@ class BoardFollower:
 
         In a turn of one seat, the board may also show a later stage.
         """
-        live, session = self._store.live, self._store.session
+        live = self._store.live
+        session = self._store.session
         if live.headline:
             return False  # people read the headline first
         if live.shows_expected_layout:
@@ -182,7 +186,8 @@ class BoardFollower:
 
     def _is_next_action_shown(self, session: Session) -> bool:
         """Return whether the board shows a legal action of the next person on turn."""
-        live, now_s = self._store.live, self._store.now_s()
+        live = self._store.live
+        now_s = self._store.now_s()
         seat = _seat_on_turn(session)
         if seat is not None and session.is_machine_seat(seat):
             # If the machine can end its turn now, hands may already have made the action of the
@@ -212,7 +217,9 @@ class BoardFollower:
         If the board can mean several actions, or one that it does not prove, ask the player. If it
         means no legal action, show which rule is broken.
         """
-        live, session, reading = self._store.live, self._store.session, self._store.live.reading
+        live = self._store.live
+        session = self._store.session
+        reading = self._store.live.reading
         is_in_hand = _is_piece_in_hand(live, problems)
         problems = () if is_in_hand else problems
         if session.paused_by or not session.is_played_here(seat):
@@ -222,14 +229,16 @@ class BoardFollower:
                 problems = ()
             self._publish(replace(live, problems=problems), live.problems)
             return
-        game, before = session.require_game(), _board_before(live, session)
+        game = session.require_game()
+        before = _board_before(live, session)
         proven, possible = board_check.match_actions(
             actions_with_layouts(session, seat), reading, before
         )
         if len(proven) == 1:
             self._store.live = replace(live, problems=())
             # The action counts from the time it was seen, or from an earlier press of the clock.
-            press, now_s = live.early_press, self._store.now_s()
+            press = live.early_press
+            now_s = self._store.now_s()
             acted_s = min(reading.at_s, press.now_s if press else now_s, now_s)
             notation = game.format(proven[0])
             hand_in(self._store, HandIn(seat, session.moment, notation, now_s=acted_s))
@@ -261,9 +270,11 @@ class BoardFollower:
         If the press is accepted, the clock stops at the time of the press. The press is refused if
         the board has problems.
         """
-        live, now_s = self._store.live, self._store.now_s()
+        live = self._store.live
+        now_s = self._store.now_s()
         session = live.session
-        press, reading = live.early_press, live.reading
+        press = live.early_press
+        reading = live.reading
         if press is None:
             return
         is_turn_over = press.seat not in session.awaited_seats
@@ -307,7 +318,8 @@ def _have_markers_changed(live: TableState) -> bool:
 
     If so, a piece may have been laid on another one that looks the same.
     """
-    before, reading = live.markers_before.items(), live.reading
+    before = live.markers_before.items()
+    reading = live.reading
     visible = {square: marker for square, marker in before if square not in reading.unknown}
     return reading.markers != visible
 
@@ -340,7 +352,8 @@ def actions_with_layouts(session: Session, seat: Seat) -> Iterator[tuple[Any, tu
     These include layouts after its stages, such as a piece that is already turned over. In a lesson
     only the action that it asks for is yielded.
     """
-    game, lesson_action = session.require_game(), lesson_action_of(session, seat)
+    game = session.require_game()
+    lesson_action = lesson_action_of(session, seat)
     for play in game.plays(session.state, seat):
         if lesson_action is not None and play.text != lesson_action:
             continue
@@ -356,7 +369,9 @@ def _find_laid_actions(live: TableState) -> dict[Seat, str]:
 
     The caller makes sure that the reading is quiet and that nothing is hidden.
     """
-    session, game, laid = live.session, live.session.require_game(), {}
+    session = live.session
+    game = live.session.require_game()
+    laid = {}
     for seat in filter(session.is_played_here, session.awaited_seats):
         action = None
         if live.has_cards:

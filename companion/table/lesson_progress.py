@@ -26,7 +26,8 @@ def lesson_step_index(session: Session) -> int | None:
 
 def lesson_step(session: Session) -> LessonStep | None:
     """Return the current lesson step. None without a lesson, or after its end."""
-    lesson, index = lesson_of(session), lesson_step_index(session)
+    lesson = lesson_of(session)
+    index = lesson_step_index(session)
     return lesson.steps[index] if lesson and index is not None else None
 
 

@@ -62,7 +62,8 @@ class Listeners:
         self._listeners: list[TableListener] = []
         # What the listeners were last called with. A game's number is 0 while none is running.
         self._kit: Kit | None = None
-        self._game_number, self._turn_count = 0, 0
+        self._game_number = 0
+        self._turn_count = 0
         self._alarms: tuple[Alarm, ...] = ()
         self.delayed_signals: Signals = ()
         """Cues that wait until the reveal has been shown."""
@@ -97,11 +98,15 @@ class Listeners:
 
         Pages come last: somebody with a finger on a key notices a delay of lamps and cues.
         """
-        session, turn_count_before = live.session, self._turn_count
+        session = live.session
+        turn_count_before = self._turn_count
         south, north = SEATS
         lamps = {south: lamps_of(live, south), north: lamps_of(live, north)}
-        kit_before, alarms_before, number_before = self._kit, self._alarms, self._game_number
-        self._kit, self._turn_count = session.kit, len(session.turns)
+        kit_before = self._kit
+        alarms_before = self._alarms
+        number_before = self._game_number
+        self._kit = session.kit
+        self._turn_count = len(session.turns)
         self._alarms = alarms_of(session) if session.countdown else ()
         self._game_number = 0 if session.is_between_games else session.game_number
         for listener in self._listeners:

@@ -147,7 +147,8 @@ def rematch(store: TableStore, swap: bool = False) -> None:
 
 def _begin_with_last_options(store: TableStore, game: str) -> None:
     """Start a game with the options that the owner chose for it last."""
-    rules, options = game_named(game), _last_options(store, game)
+    rules = game_named(game)
+    options = _last_options(store, game)
     # A machine cannot know cards that people deal. With the first preset the program deals them.
     if MACHINE in store.session.doors and rules.is_dealt_by_hand(rules.options(options)):
         options = rules.presets[0].options
@@ -164,7 +165,8 @@ def _require_disk_space(store: TableStore) -> None:
 
 def _last_options(store: TableStore, game: str) -> GameOptions:
     """Return the options that the owner chose last for a game, or else its last preset."""
-    rules, options = game_named(game), store.last_choices.options(game)
+    rules = game_named(game)
+    options = store.last_choices.options(game)
     # An older version of the program may have had other options.
     with suppress(Malformed):
         if options is not None:

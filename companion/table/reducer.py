@@ -169,7 +169,9 @@ def _set_clock(session: Session, now_s: float) -> Transition:
     until somebody starts it. If the same seat acts again, its chess clock keeps running. Otherwise
     the clock of the other seat starts.
     """
-    game, due, clocks_before = session.require_game(), session.awaited_seats, session.chess_clocks
+    game = session.require_game()
+    due = session.awaited_seats
+    clocks_before = session.chess_clocks
     is_learning = session.is_guided and lesson_step_index(session) is not None
     chess_clock = None if is_learning else game.chess_clock(session.state)
     limit_s = None if is_learning else game.time_limit(session.state)
@@ -210,7 +212,8 @@ def _hand_in(session: Session, record: HandIn) -> Transition:
         after, signals = _hand_in(earlier, record)
         # The tick still rises, so that input from pages that show the time-out is out of date.
         return replace(after, tick=session.tick + 1), signals
-    game, seat = session.require_game(), record.seat
+    game = session.require_game()
+    seat = record.seat
     # First refuse what is out of date or not possible now, then what breaks the rules of the game.
     if record.moment != session.moment or session.phase is not Phase.ORDERS:
         raise Stale(say("That order belongs to a turn that is over: look at the page again"))
@@ -290,7 +293,8 @@ def _reveal(
     """
     if session.remote is not None:
         session = _draw_chance_of_both(session, session.remote)
-    game, countdown = session.require_game(), session.countdown
+    game = session.require_game()
+    countdown = session.countdown
     actions = {seat: game.parse(sealed.action) for seat, sealed in session.sealed.items()}
     result = game.apply(session.state, actions, session.rng)
     due_s = countdown.due_s if countdown else None

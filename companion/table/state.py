@@ -230,7 +230,8 @@ def with_session(live: TableState, session: Session, now_s: float) -> TableState
 
     What belonged to an older decision or stage is dropped.
     """
-    before, reading = live.session, live.reading
+    before = live.session
+    reading = live.reading
     live = replace(live, session=session)
     # Forget what belonged to the old decision if another one is due, or if the phase has changed.
     if session.moment != before.moment or session.phase is not before.phase:
@@ -305,8 +306,10 @@ def problems_of(live: TableState) -> Problems:
 
     While something moves, the previous problems stay. Empty while no board is checked or seen.
     """
-    session, reading = live.session, live.reading
-    kit, target = session.kit, session.expected_layout
+    session = live.session
+    reading = live.reading
+    kit = session.kit
+    target = session.expected_layout
     is_checked = not session.is_between_games and live.sees_board
     if not is_checked or kit is None or kit.deck or target is None:
         return ()
@@ -358,7 +361,8 @@ def instructions_of(live: TableState) -> tuple[Instruction, ...]:
     order.
     """
     session = live.session
-    kit, target = session.kit, session.expected_layout
+    kit = session.kit
+    target = session.expected_layout
     if todo := session.shown_stage.todo:
         done = live.sees_board and live.shows_expected_layout
         return tuple(
@@ -396,7 +400,8 @@ def build_instruction(session: Session, kit: Kit, move: HandMove) -> Instruction
     for face in reversed(carried):
         pieces.append(say("{piece}", piece=kit.kind(face).split()[-1]))
     what = listed(pieces)
-    origin, target = move.origin, move.target
+    origin = move.origin
+    target = move.target
     square = origin if target is None else target
     parts = {"side": side, "what": what, "origin": origin, "target": target, "square": square}
     if move.is_in_place:

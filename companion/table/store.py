@@ -404,7 +404,8 @@ class TableStore:
         headline = stage_headline(session, index)
         if headline is None or self.settings.reading_time_s >= WAIT_FOR_TAP_FROM_S:
             return headline
-        content, scale = headline.content, self.settings.reading_time_s / DEFAULT_READING_TIME_S
+        content = headline.content
+        scale = self.settings.reading_time_s / DEFAULT_READING_TIME_S
         factor = 2 if content.scene else 1
         if session.is_guided and lesson_step(session):
             factor = LESSON_READING_FACTOR
@@ -425,7 +426,8 @@ class TableStore:
 
     def note_clock(self) -> None:
         """Record the time of a running clock every `CLOCK_NOTE_INTERVAL_S`, for a restart."""
-        session, now_s = self.session, self.now_s()
+        session = self.session
+        now_s = self.now_s()
         is_running = session.countdown is not None and session.countdown.started_at_s is not None
         if not is_running or now_s - self._clock_noted_at_s < CLOCK_NOTE_INTERVAL_S:
             return

@@ -105,7 +105,8 @@ class Table(Closeable):
         commit_to_next_game(store)
         self.last_choices = store.last_choices
         self.now_s = store.now_s
-        self.start, self.step = store.start, store.step
+        self.start = store.start
+        self.step = store.step
         self.wait = store.listeners.wait
         # Public methods that take the lock, and call a function of another module with the store.
         # The docstring of that function says what the method does and raises.

@@ -44,7 +44,9 @@ def hand_in(store: TableStore, record: HandIn) -> str:
     rules or the phase do not allow the action.
     """
     session = store.session
-    seat, moment, salt = record.seat, record.moment, record.salt
+    seat = record.seat
+    moment = record.moment
+    salt = record.salt
     if salt and (len(salt) > MAX_SALT or not salt.isascii() or not salt.isalnum()):
         raise Malformed(say("A salt is at most {number} letters and digits", number=MAX_SALT))
     earlier = session.find_sealed_action(seat, moment)
@@ -75,7 +77,8 @@ def _must_wait_for_camera(live: TableState, press: HandIn) -> bool:
     It must wait while something moves on the board. It must also wait if the rules forbid the
     action as the board was read last, and that reading is older than the press.
     """
-    session, reading = live.session, live.reading
+    session = live.session
+    reading = live.reading
     is_due = press.moment == session.moment and press.seat in session.awaited_seats
     if not is_due or not live.sees_board or press.action not in session.open_actions:
         return False
@@ -164,7 +167,8 @@ def confirm(store: TableStore, by: str, moment: str, stage: int, force: bool = F
 
 def end_stage(store: TableStore, by: str) -> None:
     """End the set-up, or the stage that is shown. `by` as in `Begin`."""
-    session, now_s = store.session, store.now_s()
+    session = store.session
+    now_s = store.now_s()
     if session.phase is Phase.SETUP:
         store.accept(Begin(by, now_s))
     else:
@@ -176,7 +180,8 @@ def read_headline(store: TableStore, by: str, moment: str, stage: int, index: in
 
     It has no effect while this table waits for the other one.
     """
-    session, headline = store.session, store.live.headline
+    session = store.session
+    headline = store.live.headline
     shown_headline = (session.moment, session.stage_index, headline.index if headline else None)
     if (moment, stage, index) != shown_headline:
         raise Stale(say("That step is already done"))
@@ -189,7 +194,8 @@ def show_next_headline(store: TableStore, by: str) -> None:
 
     After the last one, end the stage if hands have nothing to do.
     """
-    session, headline = store.session, store.live.headline
+    session = store.session
+    headline = store.live.headline
     following = store.timed_headline(session, headline.index + 1) if headline else None
     if following or session.needs_hands:
         store.publish(replace(store.live, headline=following))
@@ -220,7 +226,8 @@ def _require_agreement(store: TableStore, by: str, force: bool) -> None:
     A board without a problem and without a missing move is accepted, even if the camera cannot
     prove all of it. `force` has the same meaning as in `confirm`.
     """
-    live, now_s = store.live, store.now_s()
+    live = store.live
+    now_s = store.now_s()
     if live.session.expected_layout is None or live.shows_expected_layout:
         return
     since_s = now_s if live.disagrees_since_s is None else live.disagrees_since_s
@@ -280,7 +287,8 @@ def handle_rows(store: TableStore, answer: RowsSeen) -> None:
             Signal(Cue.BOARD_WRONG, frozenset(faulty_rows)),
         )
         return
-    session, now_s = store.session, store.now_s()
+    session = store.session
+    now_s = store.now_s()
     # Clear first: each accepted order calls `request_rows`, which would ask for them again.
     store.live = replace(store.live, tiles=NO_TILES)
     try:
@@ -295,7 +303,8 @@ def request_rows(store: TableStore) -> None:
     """Ask the camera for the rows once all people with orders due are ready."""
     if not store.live.tiles.ready_seats:
         return
-    live, session = store.live, store.session
+    live = store.live
+    session = store.session
     people = frozenset(filter(session.is_played_here, session.awaited_seats))
     if not people or not people <= live.tiles.ready_seats:
         return

@@ -20,7 +20,8 @@ from companion.table.session import BOTH, Phase, Session, Transition
 
 def seat_to_take_back(session: Session) -> Seat | None:
     """Return the seat that may take back its action of the last turn, or None."""
-    earlier, last = session.before_turn, session.last_turn
+    earlier = session.before_turn
+    last = session.last_turn
     if earlier is None or earlier.has_taken_back or session.sealed or session.remote is not None:
         return None
     if session.phase is not Phase.ORDERS or last.is_timed_out or not last.is_of_one_seat:

@@ -168,14 +168,16 @@ def _board_view(live: TableState, viewer: Viewer) -> BoardView:
 
 def _undo_moves(session: Session) -> tuple[HandMove, ...]:
     """Return the moves of pieces that would undo the last turn. Empty in a game of cards."""
-    kit, earlier = session.kit, session.before_turn
+    kit = session.kit
+    earlier = session.before_turn
     if earlier is None or kit is None or kit.deck:
         return ()
     return hand_moves(kit, session.layout or {}, earlier.layout or {})
 
 
 def _own_view(live: TableState, viewer: Viewer) -> OwnView:
-    session, game = live.session, live.session.game
+    session = live.session
+    game = live.session.game
     if viewer is None:
         return OwnView(laid_action=live.laid_action_for(None))
     return OwnView(
@@ -208,7 +210,8 @@ def _card_ui(live: TableState, viewer: Viewer) -> CardUi | None:
     If the game asks for open cards without naming a lane, it is the only lane in which the camera
     sees open cards of North.
     """
-    game, kit = live.session.game, live.session.kit
+    game = live.session.game
+    kit = live.session.kit
     cards = game.card_ui(live.session.state, viewer) if game else None
     if cards is None or cards.entry is None or cards.entry.zones or not live.sees_board:
         return cards
@@ -223,7 +226,8 @@ def _card_ui(live: TableState, viewer: Viewer) -> CardUi | None:
 
 def _time_view(session: Session) -> TimeView:
     """Return the clock that runs now, and both seats' chess clocks if the game has them."""
-    countdown, chess_clocks = session.countdown, session.chess_clocks
+    countdown = session.countdown
+    chess_clocks = session.chess_clocks
     clock = _clock_view(countdown, session.paused_by) if countdown else None
     if chess_clocks is None:
         return TimeView(clock)
@@ -357,7 +361,8 @@ def _revealed_sheets(session: Session) -> Mapping[Seat, tuple[UnitOrder, ...]]:
     """Return the orders of each seat's pieces that the stages so far have revealed."""
     if session.before_turn is None:
         return {}
-    game, sealed = session.require_game(), session.last_turn.sealed
+    game = session.require_game()
+    sealed = session.last_turn.sealed
     actions = {seat: game.parse(order.action) for seat, order in sealed.items()}
     return (
         game.opened(session.before_turn.state, actions, session.stages, session.stage_index) or {}

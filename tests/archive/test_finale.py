@@ -159,7 +159,8 @@ def test_an_imported_game_does_not_end_the_evening(archive: ArchiveRig) -> None:
 @pytest.mark.parametrize("name", GAMES)
 def test_every_game_has_leads_and_an_ending(name: str) -> None:
     """The finale needs both to say where a game turned, and why it ended."""
-    game, rng = GAMES[name], Random(5)
+    game = GAMES[name]
+    rng = Random(5)
     for seed in (1, 2):
         state = game.setup(game.options(GAME_OPTIONS[name]), Random(seed))
         leads = [game.lead(state)]

@@ -35,7 +35,10 @@ class ArchiveRig:
     """A table with its journal, history and photographs."""
 
     def __init__(self, folder: Path, journal: Journal, table: Table, clock: FakeClock) -> None:
-        self.journal, self.table, self.clock, self.folder = journal, table, clock, folder
+        self.journal = journal
+        self.table = table
+        self.clock = clock
+        self.folder = folder
         self.album = PhotographAlbum(folder / "photographs")
         self.history = self.reopened_history()
 
@@ -259,7 +262,8 @@ def test_exported_games_can_be_imported_elsewhere(
     # Export the first game. A second one has taken its place on the table.
     archive.play(name, turns=3)
     archive.play(turns=0, end="abandon")
-    text, file = archive.history.as_text(1), archive.history.as_json(1)
+    text = archive.history.as_text(1)
+    file = archive.history.as_json(1)
     exported_line = archive.history.line(1)
 
     # Import it at another table. Only its length and its players' doors are not in the file.

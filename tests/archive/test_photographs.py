@@ -46,7 +46,8 @@ def photographer_of(
 
 
 def test_set_up_and_each_turn_are_photographed(rig: TableRig, tmp_path: Path) -> None:
-    album, camera = PhotographAlbum(tmp_path / "photographs"), FakeCamera()
+    album = PhotographAlbum(tmp_path / "photographs")
+    camera = FakeCamera()
     photographer = photographer_of(rig, album, camera, [])
     photographer.step()
 
@@ -75,7 +76,8 @@ def test_set_up_and_each_turn_are_photographed(rig: TableRig, tmp_path: Path) ->
 
 
 def test_photographs_wait_briefly_for_a_still_board(rig: TableRig, tmp_path: Path) -> None:
-    album, camera = PhotographAlbum(tmp_path / "photographs"), FakeCamera()
+    album = PhotographAlbum(tmp_path / "photographs")
+    camera = FakeCamera()
     photographer = photographer_of(rig, album, camera, [])
     rig.begin()
     # The board lies still 5 s after the first turn, but only 60 s after the second one. By then
@@ -105,7 +107,8 @@ def test_a_full_disk_is_reported_once(rig: TableRig, tmp_path: Path) -> None:
     # A file where the folder should be makes every write fail, like a full disk.
     in_the_way = tmp_path / "photographs"
     in_the_way.write_text("in the way")
-    album, troubles = PhotographAlbum(in_the_way), list[str]()
+    album = PhotographAlbum(in_the_way)
+    troubles = list[str]()
     photographer = photographer_of(rig, album, FakeCamera(), troubles)
     rig.begin()
     for turn in range(3):
@@ -166,7 +169,8 @@ def run_rounds(companion: Companion, clock: FakeClock, number: int = 6) -> None:
 def test_a_game_leaves_its_photographs_for_replay(tmp_path: Path) -> None:
     clock = FakeClock()
     with simulated(tmp_path, clock) as companion:
-        table, simulation = companion.table, companion.simulation
+        table = companion.table
+        simulation = companion.simulation
         assert simulation is not None
         table.new_game("outbuffered", {}, 1)
         run_rounds(companion, clock)

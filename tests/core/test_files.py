@@ -132,7 +132,8 @@ def test_a_folder_of_too_many_files_is_refused(
 
 
 def test_ordinary_files_and_links_are_read(tmp_path: Path) -> None:
-    file, link = tmp_path / "a.txt", tmp_path / "b.txt"
+    file = tmp_path / "a.txt"
+    link = tmp_path / "b.txt"
     file.write_bytes(b"12345")
     link.symlink_to(file)
     assert read_file(link, 5) == b"12345"

@@ -249,7 +249,8 @@ def test_every_sentence_is_translated(code: str, sentences: Catalog) -> None:
 def test_no_two_orders_have_the_same_letter(name: str, language: str) -> None:
     game = GAMES[name]
     state = game.setup(game.options({}), Random(1))
-    pad, board_ui = game.pad(state, Seat.SOUTH), game.board_ui(state, Seat.SOUTH)
+    pad = game.pad(state, Seat.SOUTH)
+    board_ui = game.board_ui(state, Seat.SOUTH)
     if board_ui and board_ui.sheet:
         initials = [way.initial or way.letter for way in board_ui.sheet.directions]
         initials += [kind.letter for kind in board_ui.sheet.kinds]
@@ -331,7 +332,8 @@ def test_choosing_a_language_stays_on_the_site(back: str, location: str, rig: We
 
 
 def test_a_stream_keeps_its_language(rig: WebRig) -> None:
-    browser, english = rig.browser(), rig.browser()
+    browser = rig.browser()
+    english = rig.browser()
     with browser.get("/live/table", headers={"Accept-Language": "es"}, buffered=False) as stream:
         # The first chunk only opens the stream.
         chunks = iter(stream.response)

@@ -44,8 +44,10 @@ from companion.games.screen import (
 EVERY_GAME = pytest.mark.parametrize("name", GAMES)
 # Number of decisions after which a random game is broken off.
 MAX_DECISIONS = 80
-# Costly questions are asked in every sixth position, with five altered actions.
-COSTLY_INTERVAL, ALTERED_COUNT = 6, 5
+# Costly questions are asked only in every sixth position.
+COSTLY_INTERVAL = 6
+# Number of altered actions that are tried in such a position.
+ALTERED_COUNT = 5
 
 # Fields that people read or check, by type. All other fields are followed further down.
 TEXT_FIELDS: Mapping[type, tuple[str, ...]] = {
@@ -309,7 +311,8 @@ def play_and_check(
 
 @EVERY_GAME
 def test_a_games_names_and_rules_are_translated(name: str) -> None:
-    game, texts = GAMES[name], TextCollector()
+    game = GAMES[name]
+    texts = TextCollector()
     for text in (game.title, game.summary, *(side.name for side in game.sides.values())):
         texts.check("name", text)
     texts.check_all("words", (game.option_rows, game.rules, game.presets))
@@ -330,7 +333,8 @@ def test_a_games_names_and_rules_are_translated(name: str) -> None:
 
 @EVERY_GAME
 def test_a_games_events_and_refusals_are_translated(name: str) -> None:
-    game, texts = GAMES[name], TextCollector()
+    game = GAMES[name]
+    texts = TextCollector()
     for seed, options in enumerate(option_sets(game)):
         play_and_check(texts, game, options, seed)
     for text in NO_ACTIONS:

@@ -152,7 +152,8 @@ def open_housekeeping(
 ) -> Iterator[tuple[TableRig, Housekeeping, PhotographAlbum, History]]:
     """Open a table with its housekeeping, photographs and history."""
     with open_table_rig(folder) as rig:
-        journal, clock = journal_of(rig.table), rig.clock
+        journal = journal_of(rig.table)
+        clock = rig.clock
         space = DiskSpace(folder, count_free)
         album = PhotographAlbum(folder / "photographs", has_room=lambda: space.allows_photographs)
         history = History(

@@ -334,7 +334,8 @@ def large_journal(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @given(kind=st.sampled_from(KINDS), seed=st.integers(0, 2**32))
 def test_a_journal_opens_and_reports_any_damage(large_journal: Path, kind: str, seed: int) -> None:
     """Whatever is damaged, the table can go on, and nobody gets a changed input unnoticed."""
-    content, log = (large_journal / "content").read_bytes(), (large_journal / "log").read_bytes()
+    content = (large_journal / "content").read_bytes()
+    log = (large_journal / "log").read_bytes()
     damaged, damaged_log = damage(kind, content, log, Random(seed))
     knows_losses = kind not in SILENT_KINDS
     assert problems_after(large_journal, damaged, damaged_log, knows_losses) == [], (kind, seed)

@@ -17,10 +17,12 @@ from companion.table.board_check import top_faces
 from companion.table.listeners import TableListener
 from companion.table.session import Phase
 
-SOUTH, NORTH = Seat.SOUTH, Seat.NORTH
+SOUTH = Seat.SOUTH
+NORTH = Seat.NORTH
 # The squares on which hands place scouts, in the order of the turns. White's have rank 1.
 START_SQUARES = ("c1", "c10", "d1", "d10", "e1", "e10", "f1", "f10", "g1", "g10")
-WHITE, BLACK = ("white scout",), ("black scout",)
+WHITE = ("white scout",)
+BLACK = ("black scout",)
 
 
 def with_changes(
@@ -257,7 +259,8 @@ def test_an_early_press_counts_from_its_own_time(rig: TableRig) -> None:
 def test_a_repeated_early_press_counts_once(rig: TableRig) -> None:
     # South presses twice while the board is not quiet, 30 s and 31 s after the start.
     begin(rig)
-    first, salt = rig.view.moment, "5" * 32
+    first = rig.view.moment
+    salt = "5" * 32
     board = with_changes(expected_layout(rig), c1=None, c2=WHITE)
     see(rig, expected_layout(rig), quiet=False, after_s=30)
     for _ in range(2):

@@ -55,7 +55,8 @@ def rig(tmp_path: Path) -> Iterator[WebRig]:
 
 def seat_two_phones(rig: WebRig) -> tuple[Any, Any, str]:
     """Seat two phones. Return both, and the commitment to the next game."""
-    south, north = rig.sit("south", "Ann"), rig.sit("north", "Bob")
+    south = rig.sit("south", "Ann")
+    north = rig.sit("north", "Bob")
     return south, north, next_commitment(rig)
 
 

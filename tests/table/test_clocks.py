@@ -22,7 +22,8 @@ from companion.games.screen import ChessClock
 from companion.table.listeners import TableListener, lamps_of
 from companion.table.session import Phase
 
-SOUTH, NORTH = Seat.SOUTH, Seat.NORTH
+SOUTH = Seat.SOUTH
+NORTH = Seat.NORTH
 
 
 def begin(rig: TableRig, way: str = "referee", **options: object) -> None:
@@ -345,7 +346,8 @@ def test_a_turn_is_paused_after_a_power_cut(tmp_path: Path) -> None:
         act(rig)
         for _ in range(28):
             rig.wait(0.1)
-        moment, before_s = rig.view.moment, left_s(rig)
+        moment = rig.view.moment
+        before_s = left_s(rig)
     with open_table_rig(tmp_path) as restarted:
         view = restarted.view
         assert (view.moment, turns_left(restarted)) == (moment, 109)

@@ -13,7 +13,8 @@ from companion.core.kit import SEATS, Seat
 from companion.games import GAMES
 from companion.table.session import Phase
 
-SOUTH, NORTH = Seat.SOUTH, Seat.NORTH
+SOUTH = Seat.SOUTH
+NORTH = Seat.NORTH
 EVERY_GAME = pytest.mark.parametrize("name", GAMES)
 
 

@@ -132,12 +132,15 @@ def test_a_message_that_does_not_fit_is_refused(tmp_path: Path) -> None:
     """A faulty or dishonest table can neither change the game here nor learn a sealed order."""
     with paired_tables(tmp_path, "outbuffered") as line:
         _set_up_boards(line)
-        north, number = line.north, line.north.game.received_count + 1
-        tick, moment = north.session.tick, north.session.moment
+        north = line.north
+        number = line.north.game.received_count + 1
+        tick = north.session.tick
+        moment = north.session.moment
 
         # A repeated message and one of another game are ignored. A message that comes too early is
         # refused, because one before it is missing.
-        before, first_message = north.session, line.messages[SOUTH][0]
+        before = north.session
+        first_message = line.messages[SOUTH][0]
         north.table.remote.receive(GAME, 1, first_message)
         north.table.remote.receive("11" * 8, 1, first_message.replace(GAME.encode(), b"11" * 8))
         with pytest.raises(Stale, match="missing"):
@@ -197,7 +200,8 @@ def test_acts_that_split_the_game_are_refused(tmp_path: Path) -> None:
     with paired_tables(tmp_path, "outbuffered") as line:
         # Nobody at South's table may act for North, by a page or by the pad at North's seat.
         _set_up_boards(line)
-        table, moment = line.south.table, line.south.session.moment
+        table = line.south.table
+        moment = line.south.session.moment
         for act_for_north in (
             lambda: table.hand_in(NORTH, moment, "UUU"),
             lambda: table.resign(NORTH),
@@ -236,7 +240,8 @@ def test_a_used_number_begins_no_second_game(tmp_path: Path) -> None:
         table = line.south.table
         table.abandon()
         table.abandon()
-        new_pair, next_number = RemoteSeat("11" * 8, NORTH), line.south.journal.next_number()
+        new_pair = RemoteSeat("11" * 8, NORTH)
+        next_number = line.south.journal.next_number()
         with pytest.raises(Illegal, match="pair the tables again"):
             table.remote.begin_game(new_pair, 7, "outbuffered", {}, next_number)
 

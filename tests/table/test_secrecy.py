@@ -285,7 +285,8 @@ def test_a_machines_reasons_are_secret_until_the_reveal(
     for number, (action, reason) in enumerate((("UUS", "It goes up."), ("DRI", "It gets away."))):
         with open_service(tmp_path / str(number), port, FakeClock()) as companion:
             # A machine plays South, and has handed in an action with a reason.
-            scene, table = Scene(companion, FakeClock(), Outsiders(companion)), companion.table
+            scene = Scene(companion, FakeClock(), Outsiders(companion))
+            table = companion.table
             table.free_seat(Seat.SOUTH)
             table.machines.seat_machine(Seat.SOUTH, "Bo")
             scene.begin("outbuffered")

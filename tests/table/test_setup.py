@@ -55,7 +55,8 @@ def test_swapped_seats_follow_their_phones(tmp_path: Path) -> None:
         # Somebody has left South before Mara and Jonas sit down.
         former = rig.sit(Seat.SOUTH, "Gone")
         rig.table.free_seat(Seat.SOUTH)
-        mara, jonas = rig.sit(Seat.SOUTH, "Mara"), rig.sit(Seat.NORTH, "Jonas")
+        mara = rig.sit(Seat.SOUTH, "Mara")
+        jonas = rig.sit(Seat.NORTH, "Jonas")
 
         # Only the owner may swap seats. The phone of each player follows to the other seat.
         assert rig.browser().post("/api/host/swap-seats", json={}).status_code == 403

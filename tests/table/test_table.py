@@ -547,7 +547,8 @@ def test_ready_hands_in_pieces_placed_on_the_board(rig: TableRig) -> None:
 
     # The camera sees both sides' pieces where two random actions have placed them.
     session = session_of(rig.table)
-    game, state = session.require_game(), session.state
+    game = session.require_game()
+    state = session.state
     actions = {seat: game.random_action(state, seat, Random(1)) for seat in SEATS}
     placed = game.expected(game.apply(state, actions, Random(1)).state) or {}
     pieces = {square: faces[:1] for square, faces in placed.items() if faces[0] != "ball"}

@@ -130,7 +130,8 @@ def chance_view_of(session: Session) -> ChanceView | None:
 
     The view does not say that the start of a lesson is chosen, because that is so in every lesson.
     """
-    game, fair = session.game, session.chance
+    game = session.game
+    fair = session.chance
     if game is None:
         return None
     has_chance = uses_chance(game, session.options)

@@ -27,7 +27,8 @@ def alarms_of(session: Session) -> tuple[Alarm, ...]:
     which sounds its own alarms. The times depend on the clock alone, so the alarms reveal nothing
     of what was played.
     """
-    countdown, seats = session.countdown, session.awaited_seats
+    countdown = session.countdown
+    seats = session.awaited_seats
     if countdown is None or countdown.due_s is None or any(map(session.is_remote, seats)):
         return ()
     # Each cue, with the seconds that are left on the clock when it sounds.
@@ -71,7 +72,8 @@ def due_time_out(session: Session, now_s: float) -> TimeOut | None:
     It is never due while the seat on turn is at the other table, or while this table waits for the
     answer to a question.
     """
-    remote, countdown = session.remote, session.countdown
+    remote = session.remote
+    countdown = session.countdown
     if countdown is None or countdown.due_s is None or now_s < countdown.due_s:
         return None
     if remote is not None and (session.awaited_seats != {remote.own_seat} or remote.open_question):

@@ -48,14 +48,17 @@ _NORTH_DRAWINGS = {
 
 def guide_of(session: Session) -> GuideView | None:
     """Return the visible part of the lesson. None without a lesson."""
-    lesson, step_index = lesson_of(session), lesson_step_index(session)
+    lesson = lesson_of(session)
+    step_index = lesson_step_index(session)
     if lesson is None or step_index is None:
         return None
-    game, step = session.require_game(), lesson.steps[step_index]
+    game = session.require_game()
+    step = lesson.steps[step_index]
     # While the stages of a turn are shown, the orders are still explained from before the turn.
     before = session.before_turn if session.phase is Phase.STAGES else session
     state = before.state if before else session.state
-    orders, arrows = {}, {}
+    orders = {}
+    arrows = {}
     for seat, action in step.orders.items():
         orders[seat] = spell_action(game, state, seat, action)
         arrows[seat] = build_arrows(game, state, seat, action)
@@ -83,7 +86,8 @@ def waiting_words(session: Session, seats: Collection[Seat]) -> str:
 
 def lesson_words(live: TableState, step: LessonStep, viewer: Viewer) -> tuple[str, str]:
     """Return the text and the small line of the sign while a lesson's orders are due."""
-    session, sides = live.session, live.session.require_game().sides
+    session = live.session
+    sides = live.session.require_game().sides
     awaited = sorted(session.awaited_seats)
     if viewer in awaited:
         # The head of a step for one seat speaks of its player in the third person.

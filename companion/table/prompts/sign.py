@@ -152,7 +152,8 @@ def _most_urgent_sign(live: TableState, viewer: Viewer) -> Sign:
 
 def _problem_sign(live: TableState) -> Sign:
     """Return the sign for the first problem of the board: what to do, and what is wrong."""
-    problem, kit = live.problems[0], live.session.kit
+    problem = live.problems[0]
+    kit = live.session.kit
     small = before_colon(problem.text)
     # A piece that is not seen may lie on one of the squares that the camera cannot see.
     if problem.square not in live.reading.seen:
@@ -172,7 +173,8 @@ def _remote_sign(session: Session, remote: RemoteGame) -> Sign | None:
     if session.phase is Phase.OVER:
         return None
     if remote.open_question:
-        small, seats = _REMOTE_QUESTIONS[remote.open_question], BOTH
+        small = _REMOTE_QUESTIONS[remote.open_question]
+        seats = BOTH
     elif remote.has_reported_stage:
         small = say("Your board is right. The pieces there are still on their way.")
     elif session.phase is not Phase.ORDERS or session.awaited_seats != seats:
@@ -308,7 +310,8 @@ def _hidden_squares(live: TableState, todo: list[Instruction]) -> str:
 def _orders_sign(live: TableState, viewer: Viewer) -> Sign:
     """Return the sign while orders are collected."""
     session = live.session
-    game, awaited = session.require_game(), session.awaited_seats
+    game = session.require_game()
+    awaited = session.awaited_seats
     if session.is_guided and (step := lesson_step(session)):
         text, small = lesson_words(live, step, viewer)
         return Sign(text, small, awaited)
@@ -318,7 +321,9 @@ def _orders_sign(live: TableState, viewer: Viewer) -> Sign:
     if session.kit is not None and session.kit.order_tiles is not None:
         return _tiles_sign(live, viewer, offer)
     if viewer and viewer in awaited:
-        grammar, other, progress = game.pad(session.state, viewer), viewer.other, ""
+        grammar = game.pad(session.state, viewer)
+        other = viewer.other
+        progress = ""
         if other in session.sealed:
             progress = say("{side!c} has handed in.", side=game.sides[other].name)
         hint = joined(" ", (progress, say("Nobody sees yours before the reveal.")))
@@ -335,7 +340,8 @@ def _orders_sign(live: TableState, viewer: Viewer) -> Sign:
 
 def _tiles_sign(live: TableState, viewer: Viewer, offer: str) -> Sign:
     """Return the sign for orders that may be given by tiles."""
-    session, tiles = live.session, live.tiles
+    session = live.session
+    tiles = live.tiles
     if tiles.requested_rows is not None:
         small = offer or say("Keep your hands away.")
         return Sign(say("The camera reads the tiles"), small, tiles.requested_rows.seats)
@@ -410,7 +416,8 @@ def _confirm_reading_words(live: TableState, viewer: Viewer) -> str:
 
 def _over_sign(session: Session, viewer: Viewer) -> Sign:
     """Return the sign for the end of a game: who has won, and why."""
-    outcome, game = session.outcome, session.require_game()
+    outcome = session.outcome
+    game = session.require_game()
     if outcome == ABANDONED:
         return Sign(outcome.reason, "", BOTH)
     if outcome is None or not outcome.winners:
@@ -440,7 +447,8 @@ def fault_words(row: RowSeen, side: Side) -> str:
 
     It says nothing about the orders on the tiles.
     """
-    name, place = side.name, row.place
+    name = side.name
+    place = row.place
     words = {
         RowFault.NO_BOARD: say("Camera does not see the board"),
         RowFault.NO_STRIP: say("{side!c}: show the camera your strip", side=name),

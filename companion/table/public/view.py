@@ -95,7 +95,8 @@ def _public_options(session: Session) -> dict[str, Any]:
 
 
 def _public_seat(view: TableView, seat: Seat, now_s: float) -> PublicSeat:
-    seat_view, clock = view.seats[seat], view.time.clocks.get(seat)
+    seat_view = view.seats[seat]
+    clock = view.time.clocks.get(seat)
     return PublicSeat(
         door=seat_view.door,
         awaited=seat_view.is_awaited,

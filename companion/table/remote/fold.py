@@ -255,7 +255,8 @@ def _receive(session: Session, remote: RemoteGame, record: ReceiveMessage) -> Tr
     session = with_remote(session, received_count=record.number)
     if session.phase is Phase.OVER:
         return session, ()
-    remote, now_s = remote_of(session), record.now_s
+    remote = remote_of(session)
+    now_s = record.now_s
     match record.message:
         case ActionSealed() as sealed:
             _require_expected(session, sealed.tick, Phase.ORDERS, is_turn_of_both=True)

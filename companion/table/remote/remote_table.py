@@ -117,7 +117,8 @@ def _records_to_change_sides(session: Session, their_seat: Seat) -> list[FreeSea
     They are separate records, because later games and the list of games need the players of each
     seat. Empty if nobody has to move, if that seat is taken, or during a game.
     """
-    seats, own_seat = session.seats_here, their_seat.other
+    seats = session.seats_here
+    own_seat = their_seat.other
     player = seats.get(their_seat)
     if player is None or own_seat in seats or not session.is_between_games:
         return []

@@ -79,7 +79,8 @@ def explained_turn_indices(live: TableState, seat: Seat) -> list[int]:
     the action. So those of a sealed action stay secret, and in a game with hidden information all
     reasons stay secret until the game is over.
     """
-    session, game = live.session, live.session.game
+    session = live.session
+    game = live.session.game
     if game is None or not session.is_machine_seat(seat) or session.remote is not None:
         return []
     if game.hides(session.options) and session.phase is not Phase.OVER:
@@ -147,7 +148,8 @@ class Coaching:
 
         Raises `Stale` for another moment, and `Illegal` if there are none to show.
         """
-        live, machine = self._store.live, seat.other
+        live = self._store.live
+        machine = seat.other
         session = live.session
         session.require_moment(moment)
         indices = explained_turn_indices(live, machine)
@@ -163,7 +165,8 @@ class Coaching:
             state = state_after_turns(session, index)
             orders += spell_action(session.require_game(), state, machine, action)
             why |= dict.fromkeys(live.machine_reasons[machine, turn.moment])
-        name, number = Verbatim(session.seats[machine].name), session.turns[indices[-1]].number
+        name = Verbatim(session.seats[machine].name)
+        number = session.turns[indices[-1]].number
         heading = say("{name}, at the start", name=name)
         if number:
             heading = say("{name}, turn {turn}", name=name, turn=number)

@@ -110,7 +110,8 @@ class MachineSeats:
             session.require_moment(moment)
             if seat not in session.awaited_seats or not session.is_machine_seat(seat):
                 raise turn_is_over()
-            game, action = session.require_game(), lesson_action_of(session, seat)
+            game = session.require_game()
+            action = lesson_action_of(session, seat)
             if action is None:
                 action = game.format(game.random_action(session.state, seat, Random()))
             hand_in(self._store, HandIn(seat, moment, action, now_s=self._store.now_s()))
@@ -134,9 +135,12 @@ def machine_turn(session: Session, seat: Seat, turn_index: int | None = None) ->
     With `turn_index`, an index in `Session.turns`, return the decision of that turn instead, as it
     was known then.
     """
-    game, state, moment = session.require_game(), session.state, session.moment
+    game = session.require_game()
+    state = session.state
+    moment = session.moment
     if turn_index is not None:
-        state, moment = state_after_turns(session, turn_index), session.turns[turn_index].moment
+        state = state_after_turns(session, turn_index)
+        moment = session.turns[turn_index].moment
     hidden_names = game.hidden_options(session.options) or ()
     options = {
         name: value for name, value in session.chosen_options.items() if name not in hidden_names

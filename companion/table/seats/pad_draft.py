@@ -115,7 +115,8 @@ def _grammar_and_moment(session: Session, seat: Seat, press: Press) -> tuple[Pad
     A press that was made before a time-out and arrives after it belongs to the turn that is over.
     Raises `Illegal` if no order is due from this pad.
     """
-    grammar, last = session.require_game().pad(session.state, seat), session.last_turn
+    grammar = session.require_game().pad(session.state, seat)
+    last = session.last_turn
     was_in_time = last.is_timed_out and seat in last.sealed and press.at_s <= (last.due_s or 0.0)
     if grammar is None or not (was_in_time or seat in session.awaited_seats):
         raise Illegal(Refusal.NOT_TO_ACT, say("No order is needed from this pad now"))

@@ -116,7 +116,8 @@ def _confirm_or_read_on(store: TableStore, by: str, press: Press) -> None:
 
     If the camera disagrees, this is refused. Holding the key then overrules the camera.
     """
-    session, headline = store.session, store.live.headline
+    session = store.session
+    headline = store.live.headline
     if headline:
         if not press.is_held:
             turns.read_headline(store, by, session.moment, session.stage_index, headline.index)
@@ -132,7 +133,8 @@ def _handle_order_key(store: TableStore, seat: Seat, press: Press) -> None:
 
     The draft is in the table's state until it is handed in.
     """
-    session, live = store.session, store.live
+    session = store.session
+    live = store.live
     # An action that lies on the board is handed in as it is.
     laid_action = live.laid_actions.get(seat)
     is_tapped_ready = press.key is PadKey.READY and not press.is_held
@@ -158,7 +160,8 @@ def _handle_order_key(store: TableStore, seat: Seat, press: Press) -> None:
 
 def _take_back_to_pad(store: TableStore, record: TakeBack) -> None:
     """Take a seat's action back, and put the keys of a sealed one into the pad's draft again."""
-    session, seat = store.session, record.seat
+    session = store.session
+    seat = record.seat
     sealed = session.own_sealed_action(seat)
     grammar = session.require_game().pad(session.state, seat)
     store.accept(record)
@@ -169,7 +172,8 @@ def _take_back_to_pad(store: TableStore, record: TakeBack) -> None:
 
 def _set_draft(store: TableStore, seat: Seat, keys: Draft) -> int:
     """Set a seat's draft without publishing it, and return the number of its orders."""
-    live, session = store.live, store.session
+    live = store.live
+    session = store.session
     grammar = session.require_game().pad(session.state, seat)
     draft = CountedDraft(keys, grammar.count(keys) if grammar else 0)
     store.live = replace(live, drafts={**live.drafts, seat: draft})

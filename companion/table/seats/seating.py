@@ -83,7 +83,8 @@ def open_to_phone(store: TableStore, seat: Seat) -> None:
     """
     if store.session.door_of(seat) != "pad":
         raise Illegal(Refusal.SEAT_TAKEN, say("Nobody plays this seat by its pad"))
-    store.open_seat, store.open_seat_until_s = seat, store.now_s() + SEAT_OPEN_S
+    store.open_seat = seat
+    store.open_seat_until_s = store.now_s() + SEAT_OPEN_S
     store.set_notice(_OPEN_SEAT_TOPIC, OPEN_SENTENCES[seat])
 
 

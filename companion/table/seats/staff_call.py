@@ -85,5 +85,6 @@ class StaffBell:
                 return
             if call is Call.CALLED:
                 self.number += 1
-            self.call, self.caller = call, caller
+            self.call = call
+            self.caller = caller
         self.on_change()
