@@ -2,6 +2,10 @@
 
 In the full game players hold cards on their phones. With the referee they play with real cards, and
 tap in the cards of a combat for the program to work it out.
+
+A card is a value and a suit, such as `5&`. The value `>` is a BREAK, and `a` is a ten, which pages
+show as 10. South defends six lanes, and North attacks them. A game has 110 turns, which are counted
+down.
 """
 
 from __future__ import annotations
@@ -33,7 +37,10 @@ pytestmark = pytest.mark.browser
 
 
 def deal(**tops: str) -> list[str]:
-    """Make a deck whose lanes begin with these cards: `lane1="5& >%"`."""
+    """Make a deck whose lanes begin with these cards, such as `lane1="5& >%"`.
+
+    Each of the six lanes gets 13 cards of the deck, in order.
+    """
     top_cards = {int(lane[-1]): cards.split() for lane, cards in tops.items()}
     chosen = {card for cards in top_cards.values() for card in cards}
     others = [card for card in DECK if card not in chosen]
@@ -45,9 +52,9 @@ def deal(**tops: str) -> list[str]:
 
 
 def pick(window: WebDriver, client: Client, *picks: str) -> None:
-    """Tap picks such as `key:draw`, `lane:3` or `card:5&`, once the phone shows that it is on turn.
+    """Tap `key:draw`, `lane:3`, `card:5&` and the like, once the phone shows that it is on turn.
 
-    A slow phone may still show its last turn, whose picks the table would refuse as late.
+    Until then a slow phone shows its last turn, whose picks the table would refuse as late.
     """
     script = """
     const [moment] = arguments;
@@ -57,8 +64,8 @@ def pick(window: WebDriver, client: Client, *picks: str) -> None:
     moment = client.get("/api/view")["moment"]
     until("the phone's turn", lambda: window.execute_script(script, moment))
     classes = {"key": "pick", "lane": "ln", "card": "card"}
-    for each_pick in picks:
-        kind, _, name = each_pick.partition(":")
+    for choice in picks:
+        kind, _, name = choice.partition(":")
         tap(window, f".{classes[kind]}[data-{kind}='{name}']")
 
 
@@ -68,6 +75,9 @@ def test_a_full_game_is_played_by_taps(tmp_path: Path, windows: Windows) -> None
     with in_process_service(tmp_path, reading_time_s=30) as service:
         client = begin(service, windows, "full", deck=deal(lane0="3% 9#", lane1="5& >%"))
         tap(south, ".picks [data-post$='/resume']")
+
+        # Both draw a card: South says what to do and then where, North the other way round. The
+        # table screen shows neither card.
         pick(south, client, "key:draw", "lane:0")
         wait_for_turns_left(client, 109)
         until("the card", lambda: south.find_elements(By.CSS_SELECTOR, ".card[data-card='3%']"))
@@ -75,6 +85,8 @@ def test_a_full_game_is_played_by_taps(tmp_path: Path, windows: Windows) -> None
         wait_for_turns_left(client, 108)
         assert "5&amp;" not in wall.page_source
         assert not texts_of(wall, ".bigcard")
+
+        # South plays its card face down to lane 2. Only South's own page shows it there.
         pick(south, client, "card:3%")
         until("what comes next", lambda: "3%: play face down" in text_of(south, "#told"))
         assert text_of(south, ".pick[data-key='up']") == "Face up"
@@ -82,6 +94,8 @@ def test_a_full_game_is_played_by_taps(tmp_path: Path, windows: Windows) -> None
         wait_for_turns_left(client, 107)
         assert "3%" not in wall.page_source
         until("the card in the lane", lambda: text_of(south, ".ln[data-lane='2'] .own") == "3%")
+
+        # The key that hides the hand also hides this card.
         visibility = "return getComputedStyle(document.querySelector('.ln .own')).visibility"
         for state in ("hidden", "visible"):
             tap(south, "#cover")
@@ -89,6 +103,8 @@ def test_a_full_game_is_played_by_taps(tmp_path: Path, windows: Windows) -> None
                 f"{state} with the hand",
                 lambda state=state: south.execute_script(visibility) == state,
             )
+
+        # South takes the card back, and plays it to another lane.
         tap(south, ".side-keys [data-post$='/take-back']")
         wait_for_turns_left(client, 108)
         until(
@@ -97,6 +113,8 @@ def test_a_full_game_is_played_by_taps(tmp_path: Path, windows: Windows) -> None
         )
         pick(south, client, "lane:3", "card:3%")
         wait_for_turns_left(client, 107)
+
+        # North plays to lane 2 and draws a second card, while South passes.
         pick(north, client, "card:5&", "lane:2")
         wait_for_turns_left(client, 106)
         pick(south, client, "key:pass")
@@ -105,6 +123,9 @@ def test_a_full_game_is_played_by_taps(tmp_path: Path, windows: Windows) -> None
         wait_for_turns_left(client, 104)
         pick(south, client, "key:pass")
         wait_for_turns_left(client, 103)
+
+        # North's second card, a BREAK, may go face up only to lane 2. So one tap on it dims the
+        # five other lanes, and a second tap turns it face up.
         pick(north, client, "card:>%")
         until(
             "a single lane to choose",
@@ -120,11 +141,15 @@ def test_a_full_game_is_played_by_taps(tmp_path: Path, windows: Windows) -> None
                 == "true"
             ),
         )
+
+        # A BREAK face up begins a combat at once. The table screen shows the attacker's cards.
         pick(north, client, "lane:2")
         wait_for_phase(client, "stages")
         until("the combat on the screen", lambda: texts_of(wall, ".bigcard b") == ["5", ">"])
         assert texts_of(wall, ".bigcard i") == ["&", "%"]
         assert "Lane 2" in text_of(wall, ".strip")
+
+        # Once it is read, the game goes on.
         tap(south, ".hands [data-post$='/read']")
         wait_for_phase(client, "orders")
         assert turns_left(client) == 102
@@ -149,6 +174,8 @@ def test_a_combat_is_entered_by_taps(tmp_path: Path, windows: Windows) -> None:
     """Enter, remove and move cards, and reload. The wall then shows the sums, animated once."""
     south, north, wall = windows
     with in_process_service(tmp_path, reading_time_s=30) as service:
+        # South starts the clock and calls for a combat. South's phone shows the form for the cards,
+        # and North's does not.
         client = begin(service, windows, "referee")
         tap(south, ".key.large[data-post$='/resume']")
         tap(south, ".row-keys .key:last-child:not(:disabled)")
@@ -161,16 +188,20 @@ def test_a_combat_is_entered_by_taps(tmp_path: Path, windows: Windows) -> None:
                 tap(south, f"[data-value='{value}']")
                 tap(south, f"[data-suit='{suit}']:not(:disabled)")
 
+        # North's fan comes first. Remove the third card, 9#, and go on with South's fan.
         enter("5&", "3%", "9#", ">+")
         tap(south, "[data-zone='north'] [data-slot='2']")
         tap(south, "[data-tool='away']")
         tap(south, "[data-zone='south'] [data-slot='0']")
+        # Move South's second card, 4^, to the left.
         enter("2#", "4^")
         tap(south, "[data-zone='south'] [data-slot='1']")
         tap(south, "[data-tool='left']")
-        # 5& is already in the fan of North
+        # There is one card 5&, which is in North's fan already.
         tap(south, "[data-value='5']")
         assert south.find_element(By.CSS_SELECTOR, "[data-suit='&']").get_attribute("disabled")
+
+        # A reload keeps all cards, and their order.
         south.refresh()
         zones = {seat: f"[data-zone='{seat}'] .up" for seat in ("north", "south")}
         until(
@@ -179,6 +210,9 @@ def test_a_combat_is_entered_by_taps(tmp_path: Path, windows: Windows) -> None:
         )
         cards = {seat: texts_of(south, zones[seat]) for seat in zones}
         assert cards == {"north": ["5&", "3%", ">+"], "south": ["4^", "2#"]}
+
+        # The wall shows both sums, animated: the defender's 4 + 2, and the attacker's 5 + 3, whose
+        # power is 3, as 8 is 2 to the power of 3.
         wall.execute_script(COUNT_ANIMATIONS)
         tap(south, "#work-out.go")
         wait_for_phase(client, "stages")
@@ -190,6 +224,8 @@ def test_a_combat_is_entered_by_taps(tmp_path: Path, windows: Windows) -> None:
         assert totals == ["6", "8"]
         assert len(wall.find_elements(By.CSS_SELECTOR, ".fight.greater .powers .in")) == 3
         assert wall.execute_script("return window.animations"), "nothing is animated"
+
+        # When the page is drawn again for the next stage, nothing is animated once more.
         wall.execute_script("window.animations = 0")
         tap(north, ".hands [data-post$='/read']")
         wait_for_sign(wall, "Jonas: discard 2# 4^ 5& 3% >+")
@@ -199,13 +235,14 @@ def test_a_combat_is_entered_by_taps(tmp_path: Path, windows: Windows) -> None:
 
 
 def test_a_card_is_marked_as_face_up_before(tmp_path: Path, windows: Windows) -> None:
-    """Mark a card that lay face up before the combat, and unmark it again."""
+    """Mark a card as one that lay face up before the combat, and unmark it again."""
     south, *_ = windows
     with in_process_service(tmp_path) as service:
         client = begin(service, windows, "referee", edition="hackmud")
         client.post("/api/table/resume")
         client.post("/api/table/act", moment=client.get("/api/view")["moment"], action="c")
         until("the form", lambda: south.find_elements(By.ID, "enter"))
+        # enter the card 5&, and choose it where it lies
         for key in ("[data-value='5']", "[data-suit='&']", "[data-zone='north'] [data-slot='0']"):
             tap(south, key)
         for is_marked in (True, False):
@@ -215,12 +252,13 @@ def test_a_card_is_marked_as_face_up_before(tmp_path: Path, windows: Windows) ->
         assert_no_errors(south)
 
 
-# Lets the form take a reading of the camera, by zone.
+# Gives the form a reading of the camera: the cards of each zone, with X for one that it cannot
+# read.
 SHOW_READING = """
 document.getElementById('enter').dataset.read = arguments[0];
 document.dispatchEvent(new Event('shown'));
 """
-# Closes the page's stream, as the table would send its own readings.
+# Closes the page's stream, because the table would send its own readings.
 CLOSE_STREAM = """
 const done = arguments[0];
 import(
@@ -238,9 +276,11 @@ def test_the_camera_fills_in_only_untapped_cards(tmp_path: Path, windows: Window
     with in_process_service(tmp_path, reading_time_s=30) as service:
         client = begin(service, windows, "referee")
         client.post("/api/table/resume")
+        # note when the page was drawn last
         south.execute_script(
             "document.addEventListener('shown', () => { window.shownAt = performance.now() })"
         )
+        # call for a combat
         client.post("/api/table/act", moment=client.get("/api/view")["moment"], action="c")
 
         def show_reading(north_cards: str, south_cards: str) -> None:
@@ -256,22 +296,29 @@ def test_the_camera_fills_in_only_untapped_cards(tmp_path: Path, windows: Window
                 for text in texts_of(south, f"[data-zone='{seat}'] [data-slot]:not(.add)")
             ]
 
+        # From now on only this test gives the form readings.
         until("the form", lambda: south.find_elements(By.ID, "enter"))
         south.execute_async_script(CLOSE_STREAM)
         until(
             "half a second without news",
             lambda: south.execute_script("return performance.now() - window.shownAt > 500"),
         )
+
+        # The camera reads one of North's two cards. A person taps in the other one, 10%.
         show_reading("5& X", "")
-        assert (cards_in("north"), text_of(south, "#work-out")) == (
-            ["5&", "X"],
-            "Work it out: 1 card missing",
-        )
+        assert cards_in("north") == ["5&", "X"]
+        assert text_of(south, "#work-out") == "Work it out: 1 card missing"
         tap(south, "[data-value='a']")
         tap(south, "[data-suit='%']")
         assert cards_in("north") == ["5&", "10%"]
+
+        # A later reading changes South's fan, but not North's, where a person has tapped.
         show_reading("X X 3!", "4^")
-        assert (cards_in("north"), cards_in("south")) == (["5&", "10%"], ["4^"])
+        assert cards_in("north") == ["5&", "10%"]
+        assert cards_in("south") == ["4^"]
+
+        # Say that South's card lay face up before, and work the combat out. Its first events have
+        # these cards.
         tap(south, "#lay-open")
         tap(south, "#work-out.go")
         wait_for_phase(client, "stages")

@@ -1,6 +1,8 @@
 """Test games of Outbuffered in browsers: a whole one, one whose service is killed, and a reveal.
 
-Simulated hands move the pieces by the workbench, and the camera sees them there.
+In each turn both sides seal three orders for their robots: up, down, left, right (U, D, L, R),
+shoot (S) or wait (I). South's robot is purple and North's is lime. Simulated hands move the pieces
+by the workbench, and the camera sees them there.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ pytestmark = pytest.mark.browser
 def carry_out_stage(service: Client, wrong_square: str | None = None) -> list[str]:
     """Let hands carry out one stage as instructed. Return the sentences about wrong placements.
 
-    The first piece is put on `wrong_square` before it is put where it belongs.
+    With `wrong_square`, the first piece is put there before it is put where it belongs.
     """
     sentences = []
     view = service.get("/api/view")
@@ -52,12 +54,13 @@ def piece_on(service: Client, face: str, square: str | None) -> int:
 
 
 def problem_on(service: Client, square: str | None) -> dict[str, Any] | None:
+    """Return what the camera reports about a square, or None if it reports nothing."""
     problems = service.get("/api/view")["problems"]
     return next((problem for problem in problems if problem["square"] == square), None)
 
 
 def has_moved_on(service: Client, stage: tuple[str, int]) -> bool:
-    """Return whether the stage with this moment and number is over."""
+    """Return whether this stage, given by its moment and its index, is over."""
     view = service.get("/api/view")
     return (view["moment"], view["stage"]) != stage or view["phase"] == "over"
 
@@ -68,8 +71,8 @@ def carry_out_turn(service: Client) -> None:
         carry_out_stage(service)
 
 
-# Orders of purple and lime for each turn. Purple goes a1 a2 a3 a4, takes the flag on b4, and brings
-# it home by b3 and b2 to b1.
+# Orders of purple and lime for each of three turns, by which purple wins. Purple goes from a1 by a2
+# and a3 to a4, takes the flag on b4, and brings it home by b3 and b2 to b1.
 WINNING_ORDERS = [("UUU", "SIR"), ("RDD", "IIU"), ("DII", "III")]
 
 
@@ -77,6 +80,7 @@ def test_two_phones_play_a_whole_game(tmp_path: Path, windows: Windows) -> None:
     """Play to a rematch. The table screen must show no order before its reveal."""
     south, north, wall = windows
     with in_process_service(tmp_path) as service:
+        # Both players sit down. South chooses a game, and North starts it.
         client = Client(service.url)
         wall.get(service.url)
         wait_for_sign(wall, "Scan the code")
@@ -86,22 +90,30 @@ def test_two_phones_play_a_whole_game(tmp_path: Path, windows: Windows) -> None:
         tap(south, ".game")
         tap(north, ".starts .go")
         wait_for_phase(client, "orders")
-        for number, (purple, lime) in enumerate(WINNING_ORDERS):
+
+        for turn, (purple, lime) in enumerate(WINNING_ORDERS, start=1):
+            # South's orders are secret until North has handed in, too.
             hand_in(south, purple)
             wait_for_sign(south, "Waiting for Jonas")
             assert purple not in wall.page_source
             wait_for_sign(wall, "Jonas: hand in")
             hand_in(north, lime)
+            # Hands move the pieces. In the first turn they first put the robot on a wrong square.
             wait_for_phase(client, "stages")
             wait_for_sign(wall, "Mara: robot")
-            if number == 0:
+            if turn == 1:
                 sentences = carry_out_stage(client, wrong_square="c2")
                 assert sentences == ["Purple robot expected on a2, seen on c2: move it to a2."]
             carry_out_turn(client)
-        for window in windows:
-            wait_for_sign(window, {south: "You win", north: "Mara wins"}.get(window, "Once more"))
+
+        # South has won the first game of the evening. North's phone checks what was sealed.
+        wait_for_sign(south, "You win")
+        wait_for_sign(north, "Mara wins")
+        wait_for_sign(wall, "Once more")
         assert client.get("/api/view")["score"] == [1, 0, 0]
         check_receipts(north)
+
+        # In the rematch the players change seats.
         tap(north, ".rematch")
         until("the other seat", lambda: north.current_url.endswith("/seat/south"))
         for window in windows:
@@ -110,7 +122,10 @@ def test_two_phones_play_a_whole_game(tmp_path: Path, windows: Windows) -> None:
 
 
 def check_receipts(window: WebDriver) -> None:
-    """Let the phone verify both receipts of the last turn. Check that they are SHA-256 sums."""
+    """Let the phone verify both receipts of the last turn, and verify them here as well.
+
+    A receipt is the SHA-256 of a sealed action, its moment and its salt. All are on the page.
+    """
     window.execute_script("document.getElementById('menu').open = true")
     tap(window, "[data-check]")
     until(
@@ -127,7 +142,7 @@ def check_receipts(window: WebDriver) -> None:
 def test_a_turn_goes_on_after_a_kill(tmp_path: Path, windows: Windows) -> None:
     """Kill the service (SIGKILL) when one of two orders is sealed, and start it again.
 
-    All pages must reconnect by themselves, and no page or log may contain an order early.
+    All pages must reconnect by themselves. No page and no log may contain an order of the turn.
     """
     south, north, wall = windows
     with service_process(tmp_path, "--simulate", "--port", "0", "--game", "outbuffered") as service:
@@ -141,15 +156,19 @@ def test_a_turn_goes_on_after_a_kill(tmp_path: Path, windows: Windows) -> None:
         wait_for_sign(south, "Waiting for Jonas")
         before = client.get("/api/view")
         service.kill()
+
+        # The next service finds the same game in the journal, and has the same owner key.
         with service_process(tmp_path, "--simulate", "--port", port) as restarted:
             after = until("the same game", lambda: client.get("/api/view"))
             kept = ("moment", "phase", "turn", "sealed", "seats", "expected", "score")
             assert {key: after[key] for key in kept} == {key: before[key] for key in kept}
             assert restarted.host_key == service.host_key
+
+            # South's order is still sealed. With North's the turn is revealed, and goes on.
             wait_for_sign(south, "Waiting for Jonas")
             hand_in(north, "RIS")
             for window in (south, north, wall):
-                wait_for_sign(window, "obot, a1 to a2")
+                wait_for_sign(window, "obot, a1 to a2")  # “Robot” or “Mara: robot”
                 assert "UUS" not in window.page_source
                 assert "RIS" not in window.page_source
             for process in (service, restarted):
@@ -157,11 +176,10 @@ def test_a_turn_goes_on_after_a_kill(tmp_path: Path, windows: Windows) -> None:
 
 
 def test_a_reveal_is_animated_once_a_step(tmp_path: Path, windows: Windows) -> None:
-    """A robot slides and another bounces. A key skips animations, and a reload repeats none.
-
-    Elements with animations have a `data-` attribute that is named after the kind of movement.
-    """
+    """A robot slides and another bounces. A key skips animations, and a reload repeats none."""
     _, _, wall = windows
+    # Lists what is animated now: each element that moves has a `data-` attribute with the name of
+    # its movement, such as `slide`.
     animations = (
         "document.getAnimations().map(animation => animation.effect.target)"
         ".filter(target => target?.dataset).flatMap(target => Object.keys(target.dataset))"
@@ -174,6 +192,8 @@ def test_a_reveal_is_animated_once_a_step(tmp_path: Path, windows: Windows) -> N
         wait_for_phase(client, "orders")
         wall.get(service.url)
         wait_for_sign(wall, "Both: hand in")
+
+        # Purple's robot slides to a2. Lime's bumps into what is in its way.
         note_animations = (
             "window.moved = []; document.addEventListener('shown', "
             f"() => setTimeout(() => window.moved.push(...{animations})))"
@@ -184,6 +204,9 @@ def test_a_reveal_is_animated_once_a_step(tmp_path: Path, windows: Windows) -> N
         wait_for_sign(wall, "Purple: robot, a1 to a2")
         moves = until("an animation", lambda: wall.execute_script("return window.moved"))
         assert {"slide", "bump"} <= set(moves)
+
+        # Press a key as soon as the next step is drawn, and note how many animations there are just
+        # before and just after. There must be some before, and none after.
         wall.execute_script(
             "window.skipped = []; document.addEventListener('shown', () => setTimeout(() => {"
             f" const before = {animations}.length;"
@@ -191,10 +214,11 @@ def test_a_reveal_is_animated_once_a_step(tmp_path: Path, windows: Windows) -> N
             f" window.skipped.push([before, {animations}.length]); }}))"
         )
         service.post_as_host("confirm", moment="1.1", stage=0, force=True)
-        skipped = until("the next step", lambda: wall.execute_script("return window.skipped"))
-        before, after = skipped[0]
-        assert before or not after
+        animated_step = "return window.skipped.find(([before]) => before > 0)"
+        _, after = until("an animated next step", lambda: wall.execute_script(animated_step))
         assert after == 0, "animations go on after a key"
+
+        # A page that is loaded again shows the step as it is, without an animation.
         wall.refresh()
         until("the table screen", lambda: wall.find_elements(By.ID, "live"))
         assert wall.execute_script(f"return {animations}") == []
