@@ -1,4 +1,4 @@
-"""Fixtures: browser windows that a file's tests share, axe-core, and a tour with two players."""
+"""Fixtures: browser windows that the tests of a file share, axe-core, and a tour with two players."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ AXE = Path(__file__).parents[1] / "node_modules" / "axe-core" / "axe.min.js"
 
 @pytest.fixture(scope="module")
 def windows() -> Iterator[Windows]:
-    """Two phones and a table screen. It is small, because no graphics card draws its animations."""
+    """South's phone, North's phone and a table screen, which is the only one with animations.
+
+    The table screen is small, because no graphics card draws its animations.
+    """
     with browser(PHONE) as south, browser(PHONE) as north, browser(LAPTOP, is_moving=True) as wall:
         for opened in (south, north, wall):
             cdp(opened, "Page.addScriptToEvaluateOnNewDocument", source=FEW_FRAMES)

@@ -1,6 +1,10 @@
 """Helpers: a finger that taps every key of a page three times, and notes what gets lost.
 
-The second and third tap come 100 and 800 ms after the first one, on a clock of the page's own.
+Hasty people tap twice. The first tap may replace the key by another one, which the second tap must
+not hit. So the program lets new keys rest, that is, ignore taps for a moment. The `Finger` shows
+that this is enough. It taps a key, again after 100 ms, and a third time 800 ms after the first tap,
+on a clock of the page's own. Then it looks whether anything is lost that no tap may take away: a
+seat, a game, an order.
 """
 
 from __future__ import annotations
@@ -8,6 +12,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from contextlib import closing
+from typing import NamedTuple
 
 from flask import request
 from internals import app_of, database_of, journal_of, live_of, session_of, store_of
@@ -38,8 +43,8 @@ OWN_CLOCK = """
   addEventListener('submit', event => { window.isLeft ||= !event.defaultPrevented; });
 })();
 """
-# Opens all folds if told so, and finds all keys but those of files. Returns a description of each:
-# all that says what it does.
+# Opens all folds if told so, and finds all keys but those of files. Returns a description of each
+# key: everything about it that says what it does.
 _FIND_KEYS = """
 if (arguments[0]) for (const fold of document.querySelectorAll('details')) fold.open = true;
 window.keys = [...document.querySelectorAll(
@@ -73,9 +78,10 @@ const { left, right, top, bottom } = box(), [x, y] = [(left + right) / 2, (top +
 return key.contains(document.elementFromPoint(x, y))
   ? [x, y, key.textContent.trim().replace(/\\s+/g, ' ')] : null;
 """
-# Returns whether the page has all answers and shows what came of them. If so, and if a pause is
-# given, moves the page's clock on. A page that follows the table is drawn once more after a change
-# (`hasNews`), and every page with a stream is drawn once after it is loaded.
+# Returns whether the page is settled: it has all answers, and shows what came of them. If it is,
+# and if a pause is given, moves the page's clock on by the pause. A page that follows the table is
+# drawn once more after a change (`hasNews`), and every page with a stream is drawn once after it is
+# loaded.
 _IS_SETTLED = """
 const [hasNews, pauseMs] = arguments,
   { settledDrawings, openRequests, isLeft, drawings } = window, { live } = document.body.dataset;
@@ -94,14 +100,19 @@ RESTED_MS = 5000
 PAUSES_MS = (100, 700, 0)
 # Pause before a page that has not settled is asked again.
 POLL_S = 0.02
-# Parts of addresses and descriptions that differ by game, seat and choice on similar pages.
+# Parts of addresses and descriptions that differ by game, seat and choice on pages of one kind.
 _DETAILS = re.compile(
     "|".join(("south", "north", "true|false", r"\b[0-9a-f]{12}\b", r"\d+", *GAMES))
 )
 
 
-# Where to tap: x and y in pixels, and the words of the key.
-Place = tuple[float, float, str]
+class Place(NamedTuple):
+    """Where to tap."""
+
+    x_px: float
+    y_px: float
+    words: str
+    """The words of the key at this place, for reports."""
 
 
 def remove_details(text: str) -> str:
@@ -116,7 +127,7 @@ class Finger:
         self.window = window
         self.tour = tour
         self.losses: list[str] = []
-        """What got lost, with the page, the key and the requests."""
+        """A sentence for each key that took something away: the page, the key, what and how."""
         self.addresses: set[str] = set()
         """Addresses to which its taps have posted something."""
         self._posts: list[str] = []
@@ -132,7 +143,11 @@ class Finger:
             self._posts.append(f"{request.path} {request.get_data(as_text=True)}")
 
     def tap_new_keys(self, stop: Stop) -> None:
-        """Tap the new kinds of keys of a page, first with its folds closed, then with all open."""
+        """Tap the new kinds of keys of a page, first with its folds closed, then with all open.
+
+        The page is opened anew for the next key, unless the last one has changed nothing on it
+        (`is_untouched`).
+        """
         is_untouched = False
         for is_open in (False, True):
             keys = self._rested_keys(is_open) if is_untouched else self.open(stop, is_open)
@@ -146,8 +161,9 @@ class Finger:
                 self._tapped_keys.add(kind)
                 if not is_untouched:
                     self.open(stop, is_open)
-                if place := tuple(self.window.execute_script(_FIND_PLACE, index) or ()):
-                    self._tap_thrice(stop, place, is_open, keys)
+                # nothing to tap if another part of the page covers the key
+                if place := self.window.execute_script(_FIND_PLACE, index):
+                    self._tap_thrice(stop, Place(*place), is_open, keys)
                     is_untouched = self._keys(is_open) == keys
             if not has_folds:
                 break
@@ -155,7 +171,7 @@ class Finger:
     def _tap_thrice(self, stop: Stop, place: Place, is_open: bool, keys: list[str]) -> None:
         """Tap a place three times, and note what gets lost. Then put the table back as it was.
 
-        Where the first tap changes nothing, tap only once more.
+        If the first tap changes nothing, tap only once more.
         """
         table = self.tour.table
         journal = database_of(journal_of(self.tour.table))
@@ -165,16 +181,23 @@ class Finger:
             journal.backup(saved)
             facts = self._facts()
             orders = self._orders()
+
+            # The first tap does what the person wants. It may take an order back or clear it.
             self.tap(place, PAUSES_MS[0])
             facts_after_one = self._facts()
-            orders &= self._orders()  # the first tap may take back an order, or clear it
+            orders &= self._orders()
+
+            # After the other taps, nothing may be lost that was there before or after the first
+            # one.
             is_same = not self._posts and self._keys(is_open) == keys
             for pause_ms in (0,) if is_same else PAUSES_MS[1:]:
                 self.tap(place, pause_ms)
             if stop.path == "/here":  # one tap on its keys ends a trial game, as it should
                 facts &= facts_after_one
             if lost := {*facts, *facts_after_one, *orders} - {*self._facts(), *self._orders()}:
-                self.losses.append(f"{stop.name}, {place[2]}: {lost} by {self._posts}")
+                self.losses.append(f"{stop.name}, {place.words}: {lost} by {self._posts}")
+
+            # Put journal and table back, and wait until the page shows that.
             if table.version != live_before.version:
                 version = table.version
                 saved.backup(journal)
@@ -182,9 +205,9 @@ class Finger:
                 self._wait(version, RESTED_MS)
 
     def _facts(self) -> set[str]:
-        """Return what no tap may take away.
+        """Return what no tap may take away, as sentences.
 
-        That is who has a seat, the current game, that nobody has overruled the camera, and that
+        These are who has a seat, which game is on, that nobody has overruled the camera, and that
         nothing was done for which a key has to ask first.
         """
         view = self.tour.table.view()
@@ -235,7 +258,7 @@ class Finger:
         """Tap a place, wait until the page shows what came of it, and let its clock go on."""
         version = self.tour.table.version
         for kind in ("mousePressed", "mouseReleased"):
-            click = {"x": place[0], "y": place[1], "button": "left", "clickCount": 1}
+            click = {"x": place.x_px, "y": place.y_px, "button": "left", "clickCount": 1}
             cdp(self.window, "Input.dispatchMouseEvent", type=kind, **click)
         self._wait(version, pause_ms)
 

@@ -1,6 +1,8 @@
 """Test in a browser that a phone shows the right page after sleep, a lost network and the like.
 
-The service runs in this process, on a clock that stands.
+Whatever interrupts a phone, no order may be lost, and the page must show the table as it is now.
+The service runs in this process, on a clock that stands. The game is Outbuffered, in which a turn
+has three orders, such as `UUS` (up, up, shoot) or `III` (wait three times).
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from companion.service.app import Companion
 
 pytestmark = pytest.mark.browser
 
-# Parameters of a network of full speed, which each use sets offline or online.
+# Parameters of a network of full speed. Chrome wants them whenever it is set offline or online.
 NETWORK = {"latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
 
 
@@ -75,7 +77,10 @@ def is_sealed(companion: Companion) -> bool:
 
 
 def test_a_phone_that_slept_shows_the_new_game(tmp_path: Path, window: WebDriver) -> None:
-    """Freeze the page in the middle of a draft. When it wakes, another game has begun."""
+    """Freeze the page in the middle of a draft. When it wakes, another game has begun.
+
+    The draft belongs to the old game, so it must be gone.
+    """
     with service_on_still_clock(tmp_path) as (companion, url):
         moment = sit_down_at_orders(window, companion, url)
         tap(window, ".order[data-letter='U']")
@@ -96,10 +101,14 @@ def test_a_draft_survives_a_lost_network(tmp_path: Path, window: WebDriver) -> N
     """Hand in without a network, then with it. At last the page reports a stream that is silent."""
     with service_on_still_clock(tmp_path) as (companion, url):
         sit_down_at_orders(window, companion, url)
+
+        # Without a network, the page says that nothing was handed in.
         cdp(window, "Network.emulateNetworkConditions", offline=True, **NETWORK)
         hand_in(window, "UUS")
         until("a refusal on the page", lambda: window.find_element(By.ID, "said").text)
         assert not is_sealed(companion)
+
+        # With a network, the orders are still there and can be handed in.
         cdp(window, "Network.emulateNetworkConditions", offline=False, **NETWORK)
         until(
             "the same orders in the draft",
@@ -108,6 +117,8 @@ def test_a_draft_survives_a_lost_network(tmp_path: Path, window: WebDriver) -> N
         tap(window, "#hand-in")
         until("the seal", lambda: is_sealed(companion))
         wait_for_sign(window, "Waiting for lime")
+
+        # The stream brings nothing for a minute, although the connection is not closed.
         window.execute_script(SILENCE_STREAM)
         until("a note about the lost connection", window.find_element(By.ID, "lost").is_displayed)
 
@@ -119,9 +130,9 @@ window.EventSource = class { addEventListener() {} close() {} };
 const now = performance.now.bind(performance);
 performance.now = () => now() + 60000;
 """
-# Loses the answer when an order is handed in for the first time. The request arrives at the table
-# at once (`ARRIVES_AT_ONCE`), or just before the second one. Notes the salts of all requests, and
-# the status of each answer from the second on.
+# Loses the answer when an order is handed in for the first time, so that the page does not know
+# whether its request has arrived. It does so at once (`ARRIVES_AT_ONCE`), or just before the second
+# request. Notes the salts of all requests, and the status of each answer from the second on.
 LOSE_FIRST_ANSWER = """
 const real = window.fetch, delayed = [];
 [window.salts, window.statuses] = [[], []];
@@ -143,7 +154,10 @@ window.fetch = async (url, how) => {
 def hand_in_without_answer(
     window: WebDriver, companion: Companion, url: str, *, arrives_at_once: bool
 ) -> None:
-    """Hand in South's orders, and lose the answer of the table."""
+    """Hand in South's orders, and lose the answer of the table.
+
+    The request arrives at once, or only with the next one.
+    """
     sit_down_at_orders(window, companion, url)
     window.execute_script(
         LOSE_FIRST_ANSWER.replace("ARRIVES_AT_ONCE", str(arrives_at_once).lower())
@@ -154,7 +168,10 @@ def hand_in_without_answer(
 
 @pytest.mark.parametrize("error", ["Bad gateway", {"code": 502}])
 def test_a_proxys_error_keeps_the_draft(tmp_path: Path, window: WebDriver, error: object) -> None:
-    """A proxy answers for the table once. The phone then reports a lost connection."""
+    """A proxy answers for the table once. The phone then reports a lost connection.
+
+    The proxy's answer is JSON like the table's own refusals, with an error of another form.
+    """
     errors = [{"error": error}]
 
     def fail_once() -> tuple[object, int] | None:
@@ -173,7 +190,10 @@ def test_a_proxys_error_keeps_the_draft(tmp_path: Path, window: WebDriver, error
 
 
 def test_an_order_sent_again_has_the_same_salt(tmp_path: Path, window: WebDriver) -> None:
-    """Both requests then have the same receipt, so the table accepts the second one, too."""
+    """Hand in again after a lost answer. The table gets two requests, and must accept both.
+
+    With the same salt they have the same receipt, so the table knows that they are one.
+    """
     with service_on_still_clock(tmp_path) as (companion, url):
         hand_in_without_answer(window, companion, url, arrives_at_once=False)
         tap(window, "#hand-in")
@@ -184,9 +204,10 @@ def test_an_order_sent_again_has_the_same_salt(tmp_path: Path, window: WebDriver
 
 
 def test_an_order_taken_back_gets_another_salt(tmp_path: Path, window: WebDriver) -> None:
-    """Hand the same order in again. Two equal receipts would show everybody that it is the same.
+    """Take an order back and hand the same one in again, with another salt.
 
-    The phone must choose another salt although it never got the first receipt.
+    Everybody sees receipts, so two equal ones would show that the order is the same. The phone must
+    choose another salt although it never got the first receipt.
     """
     with service_on_still_clock(tmp_path) as (companion, url):
         hand_in_without_answer(window, companion, url, arrives_at_once=True)
@@ -237,6 +258,7 @@ def test_the_back_key_shows_the_current_state(tmp_path: Path, window: WebDriver)
 def test_two_tabs_of_a_seat_agree(tmp_path: Path, window: WebDriver) -> None:
     """Hand in by the second tab, and take back by the first one. Both must show it each time."""
     with service_on_still_clock(tmp_path) as (companion, url):
+        # The first tab shows the first orders. Open the second one.
         sit_down_at_orders(window, companion, url)
         first = window.current_window_handle
         window.switch_to.new_window("tab")
@@ -246,6 +268,7 @@ def test_two_tabs_of_a_seat_agree(tmp_path: Path, window: WebDriver) -> None:
             wait_for_sign(window, "orders to go")
             hand_in(window, "UUS")
             wait_for_sign(window, "Waiting for lime")
+            # The first tab shows that, too. It takes the orders back, which the second one shows.
             window.switch_to.window(first)
             wait_for_sign(window, "Waiting for lime")
             tap(window, "[data-post$='take-back']")

@@ -1,4 +1,7 @@
-"""Test the host's camera page in a browser, at a simulated table."""
+"""Test the owner's page about the camera in a browser, at a simulated table.
+
+The page shows the camera's picture, and says what the camera sees on each square.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
 def label_of(window: WebDriver, selector: str) -> str:
-    """Return the accessible label of an element, or nothing if there is none."""
+    """Return the accessible label of an element, or an empty text if there is none."""
     script = "return document.querySelector(arguments[0])?.getAttribute('aria-label') ?? ''"
     return str(window.execute_script(script, selector))
 
@@ -26,6 +29,7 @@ def test_the_camera_page_follows_the_table(tmp_path: Path) -> None:
         in_process_service(tmp_path, "outbuffered") as service,
         browser((1024, 768)) as window,
     ):
+        # The owner enters the key, and follows the link to the camera page.
         client = Client(service.url)
         wait_for_phase(client, "orders")
         window.get(f"{service.url}/host")
@@ -38,6 +42,8 @@ def test_the_camera_page_follows_the_table(tmp_path: Path) -> None:
             lambda: window.find_elements(By.LINK_TEXT, "What it sees"),
         )
         window.find_element(By.LINK_TEXT, "What it sees").click()
+
+        # The page says that the camera sees well, names the pieces, and shows a live picture.
         until(
             "the verdict",
             lambda: text_of(window, "#health-look") == "Every square is sharp and bright",
@@ -45,6 +51,8 @@ def test_the_camera_page_follows_the_table(tmp_path: Path) -> None:
         until("the robot on a1", lambda: "purple robot a1" in label_of(window, "svg.seen"))
         script = "return document.getElementById('frame').naturalWidth"
         until("the live picture", lambda: window.execute_script(script) == 960)
+
+        # Hands move the robot from a1 to b2, and then stay over b3.
         pieces = client.get("/workbench/state")["pieces"]
         robot = next(piece["id"] for piece in pieces if piece["face"] == "purple robot")
         client.post("/workbench/piece", id=robot, square="b2")

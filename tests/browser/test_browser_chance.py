@@ -1,6 +1,8 @@
 """Test in a browser that the page itself verifies the chance of a game that is over.
 
-It checks the commitment and the seed against the table's secret.
+Before a game, the table publishes a commitment: the SHA-256 of its secret. Afterwards it publishes
+the secret. The page's script then checks that the secret fits the commitment, and that the seed of
+all chance was made of both.
 """
 
 from __future__ import annotations
@@ -41,7 +43,7 @@ def open_phone_at_seat(folder: Path) -> Iterator[tuple[WebRig, WebDriver, str]]:
 
 
 def verdicts(window: WebDriver) -> dict[str, str]:
-    """Wait until the page's script has a verdict on the whole. Return the verdict on each part."""
+    """Wait until the page's script has a verdict on the whole. Return its verdicts on all parts."""
     script = """return Object.fromEntries([...document.querySelectorAll('[data-part]')]
         .map(part => [part.dataset.part, part.textContent]))"""
     until("the verdict on the whole", lambda: window.execute_script(script).get("all"))
@@ -63,12 +65,15 @@ def test_a_phone_checks_the_chance_of_a_game(tmp_path: Path) -> None:
 
 
 def test_a_forged_secret_does_not_match(tmp_path: Path) -> None:
-    """Write a game to the journal whose commitment was made of another secret."""
+    """Write a game to the journal whose commitment was made of another secret.
+
+    The page must find that they do not match, although the table itself says nothing.
+    """
     with open_phone_at_seat(tmp_path) as (rig, window, url):
         forged = FairChance(commitment_of("11" * 32), "00" * 32)
         journal_of(rig.table).append(1, [NewGame("kahmate", 1, chance=forged)], 5.0)
         journal_of(rig.table).append(1, [Resign(Seat.SOUTH)], 6.0)
-        rig.table.new_game("outbuffered")
+        rig.table.new_game("outbuffered")  # so that the forged game is over, and can be replayed
         window.get(f"{url}/history/1")
         texts = verdicts(window)
         assert texts["all"] == "does not match"

@@ -1,6 +1,7 @@
 """Test in a browser that a join code moves from a QR code's address into the form.
 
-The address must not keep it, because others may see the address.
+The code proves that a person is at the table. The address must not keep it, because people send
+addresses to others. The code is behind the address's `#`, so the browser does not send it, either.
 """
 
 from __future__ import annotations
@@ -20,12 +21,15 @@ pytestmark = pytest.mark.browser
 def test_a_scanned_code_moves_into_the_form(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The form keeps the code on other pages, too. A refused code is cleared."""
+    """Scan a code, and open another page for joining, which must have the code, too.
+
+    Then use the code when it is out of date. A refused code must be cleared.
+    """
     with (
         service_on_still_clock(tmp_path, join="code") as (companion, url),
         browser(PHONE) as window,
     ):
-        # else this machine's browser counts as its own screen, which needs no code
+        # Otherwise this machine's browser would count as its own screen, which needs no code.
         monkeypatch.setattr("web.security.auth.OWN_ADDRESSES", ())
         assert companion.join_code
         code = companion.join_code.current()
@@ -33,19 +37,24 @@ def test_a_scanned_code_moves_into_the_form(
         def code_in_form() -> str:
             return str(window.find_element(By.ID, "code").get_attribute("value"))
 
+        # The address of South's QR code leads to the form for South, and loses the code.
         window.get(f"{url}/s#{code}")
         until("the code in the form", lambda: code_in_form() == code)
         assert window.current_url == f"{url}/join/south"
         window.get(f"{url}/join")
         until("the code on the next page", lambda: code_in_form() == code)
-        companion.table.new_game("scouts", {}, 1)  # a new game has a new code
+
+        # A new game has a new code, so the old one is refused and cleared.
+        companion.table.new_game("scouts", {}, 1)
         window.get(f"{url}/join/south")
         until("the old code in the form", lambda: code_in_form() == code)
         window.find_element(By.CSS_SELECTOR, "form.join .go").click()
-        # by one script: an element of the previous page could be gone when it is read
+        # read by one script, because an element of the previous page could be gone meanwhile
         page_text = "return document.body?.innerText ?? ''"
         until("the refusal", lambda: "That is not the code" in window.execute_script(page_text))
         assert code_in_form() == ""
+
+        # People may type the new code, in capitals as well.
         window.find_element(By.ID, "code").send_keys(companion.join_code.current().upper())
         window.find_element(By.CSS_SELECTOR, "form.join .go").click()
         until("the seat", lambda: window.current_url == f"{url}/seat/south")

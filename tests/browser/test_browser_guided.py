@@ -1,7 +1,8 @@
 """Test lessons in a browser: a phone follows the guide's small sign to the end of each of them.
 
-The small sign points at what to tap next. On its way the test measures that no page scrolls or
-shifts, and that the sign hides no key and no piece.
+In a lesson a small sign points at what to tap next: a key, or a square of the board. The test taps
+whatever it points at. At each new target, it measures that no page scrolls or shifts, and that the
+sign hides no key and no piece.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ from companion.games import GAMES
 pytestmark = pytest.mark.browser
 # Maximum number of taps of a lesson. These three take 7 to 23.
 MAX_TAPS = 80
-# Number of looks before the same target is tapped again. A slow page shows it for a while.
+# Number of looks at the page before the same target is tapped again. A slow page still shows the
+# target for a while after a tap.
 LOOKS_A_TAP = 10
 # Window size of a small phone.
 SMALL = (360, 640)
@@ -52,7 +54,8 @@ new PerformanceObserver(list => {
 }).observe({ type: 'layout-shift', buffered: true });
 setTimeout(() => done(shift), 400);
 """
-# Returns the target of the small sign: nothing while the other side acts, null without a lesson.
+# Returns the target of the small sign: a selector, or a square such as `@c4`. It is empty while the
+# other side acts, and null once there is no sign because the lesson is over.
 _TARGET = (
     "const sign = document.getElementById('press');"
     " return sign && (sign.hidden ? '' : sign.dataset.at)"
@@ -120,9 +123,9 @@ def post(window: WebDriver, path: str, body: str) -> None:
 
 
 def tap_target(window: WebDriver, target: str) -> None:
-    """Tap what the small sign points at: a square such as `@c4`, else the selector of a key.
+    """Tap a target of the small sign, a square or a key.
 
-    Do nothing if it is gone, because a tap before has already worked.
+    Do nothing if it is gone, because an earlier tap on it has worked meanwhile.
     """
     if target.startswith("@"):
         try_to_tap_square(window, target[1:])
@@ -131,7 +134,7 @@ def tap_target(window: WebDriver, target: str) -> None:
 
 
 def scrolling_sizes(window: WebDriver) -> list[str]:
-    """Return each size at which the page scrolls. Leave the window with that of a small phone."""
+    """Return each size at which the page scrolls. Leave the window in the size of a small phone."""
     faults = []
     for width, height in (BESIDE_SCREEN, SMALL):
         resize(window, (width, height))
@@ -144,6 +147,7 @@ def scrolling_sizes(window: WebDriver) -> list[str]:
 @pytest.mark.parametrize("name", LANGUAGES)
 def test_a_guided_lesson_ends_in_a_real_game(seat: tuple[Service, WebDriver], name: str) -> None:
     """Tap whatever the small sign points at until the guide ends. Then the game must go on."""
+    # Begin the lesson in the language of the game.
     service, window = seat
     client = Client(service.url)
     window.add_cookie({"name": "language", "value": LANGUAGES[name]})
@@ -152,44 +156,54 @@ def test_a_guided_lesson_ends_in_a_real_game(seat: tuple[Service, WebDriver], na
     until("the guide", lambda: window.find_elements(By.ID, "guide"))
     client.post("/workbench/tidy")
     wait_for_phase(client, "orders")
+
+    # Load the page anew, so that only the shifts of its first drawing are counted.
     window.refresh()
     until("the small sign", lambda: window.execute_script(_TARGET))
     assert window.execute_async_script(_TOTAL_SHIFT) <= MAX_SHIFT
     assert window.execute_script(_HIDDEN_PIECES) == []
     assert window.execute_script(_ROOM_FOR_SIGN) >= 0
+
+    # Look at the page ten times a second, until there is no sign any more. A tap and the answer of
+    # the other side, a machine, take 4 s on average.
     resize(window, SMALL)
-    taps: list[str] = []
+    targets: list[str] = []
     scrolls: list[tuple[str, str]] = []
     hidden_pieces: dict[str, int] = {}
     hidden_words: list[str] = []
-    last_words = None
-    for _ in range(40 * MAX_TAPS):  # ten looks a second: on average 4 s for a tap and its answer
+    last_state = None
+    for _ in range(40 * MAX_TAPS):
         target = window.execute_script(_TARGET)
         if target is None:
             break
-        # also without a target: while the other side acts there may be the most to read
         words = sign(window)
-        if (target, words) != last_words:
-            last_words = (target, words)
+        # Measure each new state, also those without a target: while the other side acts, there may
+        # be the most to read.
+        if (target, words) != last_state:
+            last_state = (target, words)
             looks_until_tap = 0
             scrolls += [(target or words, fault) for fault in scrolling_sizes(window)]
             if target:
-                taps += [target] if taps[-1:] != [target] else []
+                targets += [target] if targets[-1:] != [target] else []
                 hidden_pieces[target] = len(window.execute_script(_HIDDEN_PIECES))
                 hidden_words += window.execute_script(_HIDDEN_WORDS)
-                assert len(taps) < MAX_TAPS, taps
+                assert len(targets) < MAX_TAPS, targets
         if target and looks_until_tap <= 0:
             looks_until_tap = LOOKS_A_TAP
             tap_target(window, target)
         looks_until_tap -= 1
         wait(0.1)
     assert target is None, "the guide has not ended"
+
+    # Each step of the lesson had a target, and the game goes on without a guide.
     view = client.get("/api/view")
     lesson = GAMES[name].lesson
     assert lesson is not None
-    assert len(taps) >= len(lesson.steps)
+    assert len(targets) >= len(lesson.steps)
     assert view["phase"] == "orders", "the game does not go on"
     scrolls += [("without a guide", fault) for fault in scrolling_sizes(window)]
+
+    # The help opens and closes.
     tap(window, "[data-help]")
     until("the help", lambda: window.find_elements(By.CSS_SELECTOR, "#help:not([hidden]) h2"))
     tap(window, "#help [data-help]")
@@ -197,6 +211,8 @@ def test_a_guided_lesson_ends_in_a_real_game(seat: tuple[Service, WebDriver], na
         "the orders again", lambda: not window.find_elements(By.CSS_SELECTOR, "#help:not([hidden])")
     )
     assert_no_errors(window)
+
+    # End the game and free North's seat for the next lesson. Then report what was measured.
     post(window, "/api/seat/south/resign", "{}")
     post(window, "/api/seat/north/machine-leaves", "{}")
     assert scrolls == []

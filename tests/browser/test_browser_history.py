@@ -23,10 +23,12 @@ scrub.dispatchEvent(new Event('input', { bubbles: true }));"""
 
 
 def scene_title(window: WebDriver) -> str:
+    """Return where the shown scene is in the game, such as `Turn 2`."""
     return str(window.execute_script("return document.querySelector('#scene .at')?.innerText"))
 
 
 def current_turn(window: WebDriver) -> str:
+    """Return the words of the turn that is marked as the current one in the list of turns."""
     return str(
         window.execute_script("return document.querySelector('#turns [aria-current]').innerText")
     )
@@ -40,6 +42,7 @@ def press(window: WebDriver, key: str, words: str) -> None:
 
 def test_a_replay_moves_by_keys_slider_and_links(tmp_path: Path) -> None:
     with open_web_rig(tmp_path) as rig:
+        # the history has two games, of which the first is shown
         rig.table.take_seat(Seat.SOUTH, "Ann")
         play(rig.table, rig.clock, "outbuffered", 6)
         play(rig.table, rig.clock, "outbuffered", 1, seed=2)
@@ -52,24 +55,37 @@ def test_a_replay_moves_by_keys_slider_and_links(tmp_path: Path) -> None:
 
 
 def check_replay(window: WebDriver) -> None:
-    """Go through a game of Outbuffered, whose turns have three scenes each after the start."""
+    """Go through a game of Outbuffered, whose turns have three scenes each after the start.
+
+    So scene 0 is the start, and the turns begin at the scenes 1, 4, 7 and 10.
+    """
+    # Arrows to the right go on scene by scene. A screen reader is told about each scene. At the
+    # full stop of a sentence it pauses, so each sentence must have exactly one.
     assert scene_title(window) == "The start"
     press(window, Keys.ARROW_RIGHT, "Step 1 of 3")
     press(window, Keys.ARROW_RIGHT, "Step 2 of 3")
     spoken = str(window.execute_script("return document.getElementById('told').textContent"))
-    # every sentence ends with one full stop, at which a screen reader pauses
     assert spoken.endswith(".")
     assert spoken.count(".") > 1
     assert ".." not in spoken
     assert window.current_url.endswith("?at=2")
+
+    # An arrow down goes to the next turn, and Home to the start.
     press(window, Keys.ARROW_DOWN, "Turn 2")
     press(window, Keys.HOME, "The start")
+
+    # The slider goes to any scene, and the key “back” one scene back from there.
     window.execute_script(_MOVE_SLIDER, 10)
     until("turn 4 by the slider", lambda: "Turn 4" in scene_title(window))
     assert current_turn(window).split()[0] == "4"
     assert window.find_element(By.ID, "back").get_attribute("href").endswith("?at=9")
+
+    # The list of turns has links to them in notation.
     tap(window, '#turns a[href="?at=6"]')
     until("turn 2 by the notation", lambda: "Turn 2" in scene_title(window))
+
+    # Some scenes are marked at the slider as important. Page Down goes to the next one, and Page Up
+    # to the one before, if there is one.
     press(window, Keys.HOME, "The start")
     marks = window.find_elements(By.CSS_SELECTOR, ".mark")
     first_address = str(marks[0].get_dom_attribute("href"))
@@ -78,7 +94,9 @@ def check_replay(window: WebDriver) -> None:
     assert marks[0].get_dom_attribute("aria-current") == "step"
     assert marks[0].get_dom_attribute("aria-label").split(":")[0] in scene_title(window)
     window.find_element(By.TAG_NAME, "body").send_keys(Keys.PAGE_UP)
-    assert window.current_url.endswith(first_address), "it leaves the first marked scene"
+    assert window.current_url.endswith(first_address), "Page Up leaves the first marked scene"
+
+    # A key lets the replay play by itself, and stops it.
     tap(window, '#turns a[href="?at=6"]')
     until("turn 2 again", lambda: "Turn 2" in scene_title(window))
     tap(window, "#play-key")

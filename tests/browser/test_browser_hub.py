@@ -1,4 +1,8 @@
-"""Test a hub's pages in a browser: what fits on a wall, and that pages follow the tables."""
+"""Test a hub's pages in a browser: what fits on a wall, and that pages follow the tables.
+
+A wall is a large screen that shows all tables of a hub, or the standings of a tournament. What does
+not fit is shown in parts, one after the other.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +51,7 @@ def window() -> Iterator[WebDriver]:
 
 
 def test_long_standings_are_shown_in_parts(window: WebDriver, tmp_path: Path) -> None:
-    """Enter 30 players. The wall has room for six to eight at a time, and shows all in turn."""
+    """Enter 30 players. The wall has room for six to eight at a time, and must show all in turn."""
     clock = RealClock()
     room = HubRoom("Club", clock)
     room.add(HubTable("t1", 1, ""))
@@ -62,6 +66,8 @@ def test_long_standings_are_shown_in_parts(window: WebDriver, tmp_path: Path) ->
         for number in range(30):
             league.tournaments.enter(cup.id, league.cards.create(f"Name{number + 1:02}").number)
         league.tournaments.pair_round(cup.id)
+
+        # The number of rows follows the height of the window.
         set_size_and_theme(window, WALL, "light")
         window.get(f"{url}/")
         until("six rows in sight", lambda: len(window.execute_script(_NAMES_IN_SIGHT)) >= 6)
@@ -72,9 +78,11 @@ def test_long_standings_are_shown_in_parts(window: WebDriver, tmp_path: Path) ->
             "six to eight rows in sight",
             lambda: 6 <= len(window.execute_script(_NAMES_IN_SIGHT)) < 9,
         )
+
+        # Four or five parts show all names. Up to ten are allowed, because the page also goes on by
+        # itself, so that the test may miss one.
         names = set[str]()
         parts = 0
-        # four or five parts would do, but the page may have gone on by itself meanwhile
         while len(names) < 30 and parts < 10:
             assert window.execute_async_script(_SHOW_NEXT_ROWS) is None
             names.update(window.execute_script(_NAMES_IN_SIGHT))
@@ -90,10 +98,10 @@ def test_long_standings_are_shown_in_parts(window: WebDriver, tmp_path: Path) ->
 def test_many_tables_are_shown_in_parts(
     table_count: int, min_share: float, window: WebDriver
 ) -> None:
-    """The boards take at least `min_share` of the height above the sign.
+    """Show few tables and many. Their boards must take at least `min_share` of the free height.
 
-    A wall shows twelve tables at a time. A table that has called the staff, here table 20, is
-    always among them.
+    The free height is that above the sign. A wall shows twelve tables at a time, and a table that
+    has called the staff, here table 20, is always among them.
     """
     script = """
     const box = document.querySelector('.tables').getBoundingClientRect();
@@ -122,6 +130,8 @@ def test_many_tables_are_shown_in_parts(
             share, numbers = window.execute_script(script)
             assert min_share <= share <= 1, size
             assert table_count <= 12 or "20" in numbers
+
+        # The next part shows the tables that are left.
         window.execute_async_script(_SHOW_NEXT_ROWS.replace("turnRanks", "turnTiles"))
         assert set(window.execute_script(script)[1]) | set(numbers) == {
             str(number + 1) for number in range(table_count)
@@ -148,6 +158,7 @@ def test_the_hubs_pages_follow_a_table(
             room.step()
             return text in window.find_element(By.ID, "live").text
 
+        # Before and after the table's records of a game of Outbuffered come in.
         until(f"“{before}”", lambda: contains(before))
         for record in played_records("outbuffered", 1, 1):
             room.receive_record("a", record)

@@ -53,7 +53,7 @@ class Node:
     states: Mapping[str, Any]
     """Properties such as `focusable` and `disabled`."""
     element: int
-    """Id of its DOM node."""
+    """Id of its DOM node, by which it is compared with the node that has the focus."""
 
     @property
     def is_tab_stop(self) -> bool:
@@ -71,7 +71,11 @@ def _state(value: Mapping[str, Any]) -> Any:
 
 
 class ScreenReaderUser:
-    """A person with a keyboard and a screen reader at a seat's page."""
+    """A person with a keyboard and a screen reader at a seat's page.
+
+    The person knows the page only by what the screen reader reads (`nodes`), and acts only by keys
+    (`press`). Most methods wait, as a person does, until the page has what they are to find.
+    """
 
     def __init__(self, window: WebDriver, table: Table, url: str) -> None:
         self._window = window
@@ -89,7 +93,9 @@ class ScreenReaderUser:
         found: list[Node] = []
 
         def read(raw: dict[str, Any]) -> str:
-            # the place of this node, which is before all in it; ignored nodes leave it empty
+            """Append a node and all nodes in it to `found`. Return the text in it."""
+            # A node is read before those in it, so keep its place. It stays empty if screen readers
+            # ignore the node.
             here = len(found)
             found.append(Node("", "", "", {}, 0))
             inside = [
@@ -97,7 +103,7 @@ class ScreenReaderUser:
             ]
             role, name = (str(raw.get(key, {}).get("value", "")) for key in ("role", "name"))
             text = name if role == "StaticText" else " ".join(filter(None, inside))
-            if role == "InlineTextBox":  # a line of the static text around it
+            if role == "InlineTextBox":  # a line of the static text around it, which has the whole
                 text = ""
             states = {item["name"]: _state(item["value"]) for item in raw.get("properties", [])}
             if not raw.get("ignored"):
@@ -112,7 +118,10 @@ class ScreenReaderUser:
         return [node.name for node in self.nodes() if node.name and node.role != "InlineTextBox"]
 
     def wait_for_sign(self, *words: str) -> None:
-        """Wait until the sign, a polite live region, contains all these words. Then check names."""
+        """Wait until the sign contains all these words. Then check the names on the page.
+
+        The sign is a status and a polite live region: a screen reader reads it when it changes.
+        """
         until(f"a sign with {words}", lambda: self._is_sign(words))
         self.check_names()
 
@@ -141,7 +150,7 @@ class ScreenReaderUser:
         assert not nameless, nameless
 
     def board_in_words(self) -> str:
-        """Return the board in words."""
+        """Return what a screen reader says of the whole board, such as `white scout c1`."""
         return next(
             node.name
             for node in self.nodes()
@@ -164,7 +173,7 @@ class ScreenReaderUser:
     def _focused_element(self) -> int:
         """Return the id of the DOM node that receives keys.
 
-        It is asked of the page, because the accessibility tree learns of the focus later.
+        The page knows it at once. The accessibility tree only learns of it a little later.
         """
         answer = cdp(self._window, "Runtime.evaluate", expression="document.activeElement")
         node = cdp(self._window, "DOM.describeNode", objectId=answer["result"]["objectId"])["node"]
@@ -177,9 +186,10 @@ class ScreenReaderUser:
         ActionChains(self._window, duration=0).send_keys(*keys).perform()
 
     def go_to(self, name: str, role: str = "button") -> Node:
-        """Press Tab, or Shift and Tab, until a node of this name and role has the focus. Return it.
+        """Press Tab, or Shift and Tab, until a node of this role has the focus. Return the node.
 
-        Nodes are read in the order of Tab, so their distance is the number of presses.
+        Its name begins with `name`. Tab stops at nodes in the order in which they are read, so the
+        number of presses is the distance between the node and the one with the focus now.
         """
         self.wait_for(name, role)
         stops = [
@@ -187,6 +197,7 @@ class ScreenReaderUser:
         ]
         target = next(index for index, node in enumerate(stops) if self._is(node, name, role))
         element = self._focused_element()
+        # where Tab starts: at a stop, before the first stop if nothing has the focus, or elsewhere
         start = [index for index, node in enumerate(stops) if node.element == element]
         if start or self._window.execute_script("return document.activeElement === document.body"):
             self.press_tab(target - start[0] if start else target + 1)
@@ -205,7 +216,10 @@ class ScreenReaderUser:
             chain.send_keys(Keys.TAB * steps).perform()
 
     def _press_tab_until(self, max_steps: int, name: str, role: str) -> None:
-        """Press Tab until a node has the focus. Start from one that is no stop itself: the sign."""
+        """Press Tab until a node of this name and role has the focus, at most `max_steps` times.
+
+        The focus starts at a node that is no stop of Tab itself, which is the sign.
+        """
         for _ in range(max_steps):
             self.press(Keys.TAB)
             if self._is(self.focused_node(), name, role):
@@ -216,11 +230,11 @@ class ScreenReaderUser:
         return node.role == role and node.name.startswith(name)
 
     def wait_for(self, name: str, role: str = "button") -> None:
-        """Wait until the page has a node with this role, whose name begins so."""
+        """Wait until the page has a node of this role whose name begins with `name`."""
         until(f"{role} “{name}”", lambda: any(self._is(node, name, role) for node in self.nodes()))
 
     def activate(self, name: str, key: str = Keys.ENTER) -> None:
-        """Go to a key of the page and press it, after its rest."""
+        """Go to a key of the page and press it by a key of the keyboard, once its rest is over."""
         self.go_to(name)
         self.press_after_rest(key)
 
@@ -266,7 +280,7 @@ class ScreenReaderUser:
 
 
 def play(user: ScreenReaderUser, seat: Seat, action: str) -> None:
-    """Hand in an action of a seat, and carry out its instructions."""
+    """Hand in an action of a seat at the table itself, and carry out its instructions."""
     user.table.hand_in(seat, user.table.view().moment, action)
     follow_instructions(user.table)
 
@@ -298,21 +312,28 @@ def open_seat_page(
 def test_keys_alone_give_and_change_orders(tmp_path: Path, window: WebDriver) -> None:
     """Enter three orders, swap and replace some, hand in, take back, and hand in again."""
     with open_seat_page(window, tmp_path, "outbuffered") as user:
+        # Enter three orders by their keys.
         user.wait_for_sign("Three orders to go", "Nobody sees yours")
         assert "purple robot a1" in user.board_in_words()
         for name in ("up", "right", "S Shoot"):
             user.activate(name)
+
+        # An arrow moves the order in the first slot to the second, and Delete removes it there.
         user.go_to("Slot 1: up")
         user.press(Keys.ARROW_RIGHT)
         assert user.focused_node().name == "Slot 2: up", "the focus does not follow its order"
         user.press(Keys.DELETE)
         assert user.focused_node().name == "Slot 2: free"
+
+        # Two orders are refused. With a third one, typed as a letter, they are handed in.
         user.activate("Hand in: 1 missing")
         user.wait_for_refusal("1 missing")
         user.press("u")
         user.activate("Hand in")
         user.wait_for_sign("Waiting for lime")
         user.focused_node()
+
+        # Take them back, remove them by Backspace, and hand in others by the space bar.
         user.activate("Take back")
         user.wait_for_sign("Hand in, or change your mind")
         user.focused_node()
@@ -321,6 +342,8 @@ def test_keys_alone_give_and_change_orders(tmp_path: Path, window: WebDriver) ->
         user.press("uus")
         user.activate("Hand in", Keys.SPACE)
         user.wait_for_sign("Waiting for lime")
+
+        # Once North has handed in, hands carry out the stages, and the page says what to do.
         user.table.hand_in(Seat.NORTH, user.table.view().moment, "III")
         user.wait_for_sign("Robot, a1 to a2", "tap Done")
         user.activate("Done")
@@ -331,6 +354,7 @@ def test_keys_alone_give_and_change_orders(tmp_path: Path, window: WebDriver) ->
 def test_keys_alone_place_and_move_scouts(tmp_path: Path, window: WebDriver) -> None:
     """Place a scout, and when all are placed, dash with it and press the clock."""
     with open_seat_page(window, tmp_path, "scouts") as user:
+        # Place the first scout by a square of the board and the main key.
         user.wait_for_sign("Place a scout")
         assert user.board_in_words() == "The board is empty"
         user.enter_squares("c1")
@@ -340,9 +364,12 @@ def test_keys_alone_place_and_move_scouts(tmp_path: Path, window: WebDriver) -> 
         user.wait_for_sign("Black: place a scout")
         user.focused_node()
         assert user.board_in_words() == "white scout c1"
-        # the other nine scouts, first one of North
-        for number, place in enumerate(("c10", "d1", "d10", "e1", "e10", "f1", "f10", "g1", "g10")):
-            play(user, SEATS[(number + 1) % 2], f"@{place}")
+
+        # At the table, both seats place the other nine scouts by turns. North is next.
+        for index, square in enumerate(("c10", "d1", "d10", "e1", "e10", "f1", "f10", "g1", "g10")):
+            play(user, SEATS[(index + 1) % 2], f"@{square}")
+
+        # Start the clock, and dash with the scout. The board says what lies on its squares.
         user.wait_for_sign("Start the clock")
         user.activate("Start the clock")
         user.wait_for_sign("One scout to move")
@@ -353,6 +380,8 @@ def test_keys_alone_place_and_move_scouts(tmp_path: Path, window: WebDriver) -> 
         user.activate("Dash c1 to c2")
         user.wait_for_sign("c1 to c2")
         user.activate("Done")
+
+        # The first turn has one move, so now the clock is pressed.
         user.wait_for_sign("Press your clock")
         assert "white scout c2" in user.board_in_words()
         user.activate("Press your clock")
@@ -363,6 +392,7 @@ def test_keys_alone_place_and_move_scouts(tmp_path: Path, window: WebDriver) -> 
 def test_keys_alone_draw_and_play_cards(tmp_path: Path, window: WebDriver) -> None:
     """Draw a card, and play it in the next turn. The names of lanes say what lies in them."""
     with open_seat_page(window, tmp_path, "binmat", way="full") as user:
+        # Draw the top card of lane 3, which is 10^.
         user.wait_for_sign("Start the clock")
         user.activate("Start the clock")
         user.wait_for_sign("Draw a card")
@@ -371,6 +401,8 @@ def test_keys_alone_draw_and_play_cards(tmp_path: Path, window: WebDriver) -> No
         user.activate("Lane 3: Attacker no card, Mara no card. Deck: 13 cards (10^)")
         user.wait_for_sign("Attacker: draw")
         assert "10^" in user.names()
+
+        # North passes (`--`). Play the card to lane 0, whose name then has it for its owner.
         play(user, Seat.NORTH, "--")
         user.wait_for_sign("Draw or play")
         user.activate("10^")
@@ -378,6 +410,8 @@ def test_keys_alone_draw_and_play_cards(tmp_path: Path, window: WebDriver) -> No
         user.wait_for_sign("Attacker: draw")
         user.wait_for("Lane 0: Attacker no card, Mara 1 card (10^)")
         user.focused_node()
+
+        # While the hand is hidden, no name on the page has the card.
         user.activate("Hide hand")
         user.wait_for("Lane 0: Attacker no card, Mara 1 card.")
         assert "10^" not in " ".join(user.names())
@@ -387,7 +421,10 @@ def test_keys_alone_draw_and_play_cards(tmp_path: Path, window: WebDriver) -> No
 
 
 def switch_peek_guard_on(user: ScreenReaderUser) -> None:
-    """Switch the peek guard on in the menu. Its shutter then covers what is entered."""
+    """Switch the peek guard on in the menu. Its shutter then covers what is entered.
+
+    So people beside the phone cannot see it. A screen reader must not say it aloud, either.
+    """
     user.go_to("Menu", "DisclosureTriangle")
     user.press(Keys.ENTER)
     user.activate("Cover what I enter", Keys.SPACE)
@@ -402,21 +439,28 @@ def test_orders_under_the_shutter_are_nameless(tmp_path: Path, window: WebDriver
     No name may tell an order while the shutter is closed, and the focus must not get lost.
     """
     with open_seat_page(window, tmp_path, "outbuffered") as user:
+        # Two orders that are entered under the shutter add names for their number only, which
+        # everybody may know.
         user.wait_for_sign("Three orders to go")
         switch_peek_guard_on(user)
         before = user.names()
         user.press("ul")
         user.wait_for("Hand in: 1 missing")
         new = set(user.names()) - set(before)
-        # everybody may know how many are missing
         assert new == {"Hand in: 1 missing", "One order to go"}
+
+        # Open the shutter. The focus goes from the shutter's key to the first slot.
         user.activate("Covered: touch it to look")
         user.wait_for("Slot 2: left")
         assert user.focused_node().name == "Slot 1: up"
+
+        # The page closes the shutter. The focus goes back, and no slot has a name.
         window.execute_script(CLOSE_SHUTTER)
         user.wait_for("Covered")
         assert user.focused_node().name == "Covered: touch it to look"
         assert "Slot" not in " ".join(user.names())
+
+        # Enter the third order and hand in, all under the closed shutter.
         user.press("s")
         user.activate("Hand in")
         user.wait_for_sign("Waiting for lime")
@@ -428,6 +472,8 @@ def test_pieces_and_sheets_under_the_shutter_are_nameless(
 ) -> None:
     """Cover the placing of Kahmate's pieces, then a sheet of orders for Arena's robots."""
     with open_seat_page(window, tmp_path, "kahmate") as user:
+        # While Kahmate's placing is covered, no name tells a piece or its square, not even of the
+        # piece on d2 that was just chosen.
         user.wait_for_sign("Place your six pieces")
         user.enter_squares("d2")
         user.wait_for("", "application")
@@ -435,8 +481,12 @@ def test_pieces_and_sheets_under_the_shutter_are_nameless(
         user.wait_for("Covered")
         names = " ".join(user.names())
         assert not [word for word in ("blue big", "blue smart", "d2") if word in names], names
+
+        # Once the shutter is open, the focus is on the board, whose name tells all pieces.
         user.activate("Covered")
         assert "blue big d2" in user.focused_node().name
+
+        # In Arena, give robot 1 the order to move north under the closed shutter (keys 1 and N).
         user.table.abandon()
         user.table.new_game("arena", {}, 1)
         follow_instructions(user.table)
@@ -446,6 +496,8 @@ def test_pieces_and_sheets_under_the_shutter_are_nameless(
         user.wait_for("Covered")
         user.press("1", "n")
         covered_names = user.names()
+
+        # The open sheet tells the order. The closed one does not, neither before nor after that.
         user.activate("Covered")
         user.wait_for("1: 30 points, move north")
         window.execute_script(CLOSE_SHUTTER)
@@ -455,15 +507,16 @@ def test_pieces_and_sheets_under_the_shutter_are_nameless(
 
 
 def test_the_focus_closes_menus_and_keeps_help(tmp_path: Path, window: WebDriver) -> None:
-    """Leave an open menu by Tab. Then open and close the help of the table screen.
+    """Leave an open menu by Tab, which closes it. Then open and close the table screen's help.
 
-    The help's key keeps the focus.
+    The key of the help must keep the focus, so that the same key opens the help again.
     """
     is_inside = "return Boolean(document.activeElement.closest('#menu'))"
     is_open = "return document.getElementById('menu').open"
     has_help = "return Boolean(document.querySelector('.help-wall'))"
     focused_id = "return document.activeElement.id"
     with open_seat_page(window, tmp_path, "outbuffered") as user:
+        # Open the menu on the seat's page, and press Tab until the focus has left it.
         user.wait_for_sign("Three orders to go")
         user.go_to("Menu", "DisclosureTriangle")
         user.press(Keys.ENTER)
@@ -471,11 +524,14 @@ def test_the_focus_closes_menus_and_keeps_help(tmp_path: Path, window: WebDriver
         while window.execute_script(is_inside):
             user.press(Keys.TAB)
         assert not window.execute_script(is_open)
+
+        # On the table screen, press Tab until the help's key has the focus.
         window.get(f"{user.url}/?screen")
         until(
             "the focus on the help's key",
             lambda: user.press(Keys.TAB) or window.execute_script(focused_id) == "wall-ask",
         )
+        # Enter opens the help, and Escape closes it.
         for key, is_open_after in ((Keys.ENTER, True), (Keys.ESCAPE, False)):
             user.press_after_rest(key)
             until(

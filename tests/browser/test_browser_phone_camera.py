@@ -1,6 +1,8 @@
 """Test a phone as the table's camera: a browser whose camera shows a film of a rendered table.
 
-The film is a file that Chromium plays. A test changes the table in it while it is played.
+An old phone above the table sends pictures to the table from a page of its own. Here the phone is
+Chromium, which plays a film in place of a camera. A test changes the table in the film while it is
+played.
 """
 
 from __future__ import annotations
@@ -46,7 +48,7 @@ class PhoneCameraRig:
         self.film.show()
 
     def open(self, phone: WebDriver, code: str = "") -> None:
-        """Open the page of the code on the owner's page, as if the phone had scanned it."""
+        """Open the page to which the owner's QR code leads, as if the phone had scanned it."""
         camera_server = self.companion.phone_server
         phone.get(
             f"{camera_server.open_address()}eye/{code or camera_server.phone_camera.pairing.code()}"
@@ -85,13 +87,18 @@ def test_a_phone_sees_a_wrong_piece(rig: PhoneCameraRig) -> None:
     """Move a piece to a wrong square, and back. The table must report a problem and then none."""
     table = rig.companion.table
     with browser_with(*rig.film.flags()) as phone:
+        # The phone becomes the table's camera.
         rig.open(phone)
         rig.wait_until_seen()
         assert phone.current_url.endswith("/eye"), "the used code is still in the address"
+
+        # The pieces of a new game lie right, so it waits for orders.
         for seat in SEATS:
             table.take_seat(seat, "")
         table.new_game("outbuffered", {}, 1)
         until("orders", lambda: table.view().phase is Phase.ORDERS)
+
+        # A hand comes to a free square. While something moves, the phone sends more pictures.
         layout = dict(table.view().board.layout)
         square = min(layout)
         squares = GAME.kit(OPTIONS).board.squares
@@ -102,6 +109,8 @@ def test_a_phone_sees_a_wrong_piece(rig: PhoneCameraRig) -> None:
             "frequent pictures",
             lambda: rig.companion.phone_server.phone_camera.connection.is_moving,
         )
+
+        # The hand has put a piece there. Then it puts it back.
         rig.film.world.hold_hand(None)
         others = {place: faces for place, faces in layout.items() if place != square}
         rig.show(others | {free_square: layout[square]})
@@ -113,35 +122,43 @@ def test_a_phone_sees_a_wrong_piece(rig: PhoneCameraRig) -> None:
 def test_a_camera_phone_recovers_from_interruptions(rig: PhoneCameraRig) -> None:
     """Cut the network, hide the page, stop and start, and dim the screen.
 
-    Each time the table must report that pictures are missing, and then see the board again. A
-    dimmed screen interrupts nothing.
+    Each time the table must report that pictures are missing, and then see the board again. Only
+    the dimmed screen must interrupt nothing.
     """
     table = rig.companion.table
     with browser_with(*rig.film.flags()) as phone:
         cdp(phone, "Network.enable")
         rig.open(phone)
         rig.wait_until_seen()
+
+        # Without a network, the phone says so, and so does the table. On a busy machine the table
+        # may report another trouble before: that the last picture came late.
         full_speed = {"latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
         cdp(phone, "Network.emulateNetworkConditions", offline=True, **full_speed)
         until(
             "the notice on the phone",
             lambda: notice_of(phone) == "No connection to the table. Trying again.",
         )
-        # on a busy machine another trouble may be reported first: that the last picture came late
         sentence = "The phone sends no pictures: unlock it"
         until("the table's report", lambda: sentence in table.view().devices.camera.sentence)
         assert rig.state is CameraState.TROUBLE
         cdp(phone, "Network.emulateNetworkConditions", offline=False, **full_speed)
         rig.wait_until_seen()
+
+        # A phone takes no pictures for a page behind another tab.
         camera_tab = phone.current_window_handle
         phone.switch_to.new_window("tab")
         until("trouble with a hidden page", lambda: rig.state is CameraState.TROUBLE)
         phone.switch_to.window(camera_tab)
         rig.wait_until_seen()
+
+        # The phone's own keys stop and start the camera.
         tap(phone, "#stop")
         until("trouble with a stopped camera", lambda: rig.state is CameraState.TROUBLE)
         tap(phone, "#start")
         rig.wait_until_seen()
+
+        # A dark screen saves power, and pictures go on.
         tap(phone, "#dim")
         until("a dark screen", lambda: phone.find_element(By.ID, "dark").is_displayed())
         rig.wait_until_seen()

@@ -1,4 +1,4 @@
-"""Test the host's pages in a browser: keys tried out, a game started, settings, and a restart.
+"""Test the owner's pages in a browser: keys tried out, a game started, settings, and a restart.
 
 The service is a process of its own, because it restarts.
 """
@@ -19,8 +19,8 @@ from companion.core.config import parse_settings
 
 pytestmark = pytest.mark.browser
 
-# Messages of the browser about refusals, and about a service that restarts. Whether that closes the
-# connection or no longer listens is chance.
+# Parts of messages that the browser may log. The first ones are about refusals, and the last ones
+# about a service that restarts: chance decides which of them comes.
 EXPECTED_MESSAGES = (
     "status of 400",
     "status of 403",
@@ -82,8 +82,8 @@ def test_host_pages_start_games_and_restart_the_service(tmp_path: Path) -> None:
             == "dashed"
         )
 
-        # One setting works at once. The other one waits for a restart, which comes by itself after
-        # the game.
+        # The theme changes at once. The number of viewers changes by a restart, which comes by
+        # itself after the game.
         window.get(f"{service.url}/settings")
         tap(window, "[data-values*=dark]")
         until(

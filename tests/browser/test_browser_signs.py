@@ -21,7 +21,12 @@ return [...document.querySelectorAll('.todo li')].map(row => row.getBoundingClie
 
 
 def test_moves_of_many_robots_fill_whole_rows(window: WebDriver, tour: TableTour) -> None:
-    """Move 16 robots at once. Three rows have a move each, the fourth one the number of others."""
+    """Move 16 robots at once. Three rows have a move each, the fourth one the number of others.
+
+    All four rows must be wholly in sight, on a wide and on an upright screen.
+    """
+    # Each row of the map is a rank, with `n` and `s` for the robots of North and South. All robots
+    # go one square towards the other side.
     tour.table.new_game("arena", {"board": "nnnnnnnn.\n.........\n.........\nssssssss."}, 7)
     tour.go_on()
     for seat, way in ((Seat.SOUTH, "N"), (Seat.NORTH, "S")):

@@ -1,4 +1,7 @@
-"""Test in a browser that a table screen stays awake, but goes dark if nobody plays for long."""
+"""Test in a browser that a table screen stays awake, but goes dark if nobody plays for long.
+
+A page keeps its screen awake by a wake lock of the browser.
+"""
 
 from __future__ import annotations
 
@@ -49,17 +52,19 @@ def goes_dark(window: WebDriver) -> bool:
 
 
 def test_a_dark_table_screen_wakes(tmp_path: Path) -> None:
-    """A tap wakes it, and so does a player who sits down."""
+    """Wait until the screen is dark, twice. A tap wakes it, and so does a player who sits down."""
     with in_process_service(tmp_path, "outbuffered") as service, browser(WALL) as window:
         window.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": _FAKES})
         client = Client(service.url)
-        wait_for_phase(client, "orders")  # nothing happens by itself any more
+        # From now on nothing happens by itself that could keep the screen awake.
+        wait_for_phase(client, "orders")
         window.get(service.url)
         until("a lock", lambda: lock_count(window) == 1)
         until("a dark screen", lambda: goes_dark(window))
         tap(window, "#dark")
         assert not is_dark(window)
         until("a lock", lambda: lock_count(window) == 1)
+
         until("a dark screen again", lambda: goes_dark(window))
         client.post("/api/seat/south/take", name="Mara")
         until("a bright screen", lambda: not is_dark(window))

@@ -1,6 +1,7 @@
 """Test in a browser that no tap is lost, even if scripts come late or a part of a page is missing.
 
-The pages are served in this process, from a table with a fake clock.
+The pages are South's, and the key that is tapped enters the order "up" (U) of Outbuffered. They are
+served in this process, from a table with a fake clock.
 """
 
 from __future__ import annotations
@@ -100,7 +101,8 @@ def test_news_waits_for_a_finger_to_lift(
 ) -> None:
     """Send news while a key is pressed. The page must not draw its keys anew before the release.
 
-    The news is a notice above the keys, so it also moves all of them.
+    If it did, the tap would be lost: the released key would not be the one that was pressed. The
+    news is a notice above the keys, so it also moves all of them.
     """
     with open_south_page(tmp_path, window) as (rig, url):
         rig.sit("north", "Jonas")
@@ -110,12 +112,16 @@ def test_news_waits_for_a_finger_to_lift(
         until("the stream", lambda: window.execute_script("return window.messageCount"))
         before = window.execute_script("return window.messageCount")
         place = window.execute_script(_CENTRE, key)
+
+        # Press the key, and wait until the news has arrived, before the key is released.
         move_pointer(window, kind, place, is_down=True)
         rig.table.set_notice("power", "Low power.")
         until(
             "the message with the notice",
             lambda: window.execute_script("return window.messageCount") > before,
         )
+
+        # The tap works, and then the page shows the news.
         move_pointer(window, kind, place, is_down=False)
         until("the effect of the tap", lambda: window.execute_script(has_worked))
         until(
@@ -125,7 +131,10 @@ def test_news_waits_for_a_finger_to_lift(
 
 
 def test_a_tap_waits_for_the_scripts(tmp_path: Path, window: WebDriver) -> None:
-    """Click the key that hands in a placing as soon as the page has it, and before its scripts."""
+    """Click the key that hands in a placing as soon as the page has it, and before its scripts.
+
+    The click must be kept until the scripts can act on it.
+    """
     with open_south_page(tmp_path, window) as (rig, url):
         rig.table.new_game("kahmate", {}, 1)
         window.get(f"{url}#commit")
@@ -138,13 +147,15 @@ def test_a_tap_waits_for_the_scripts(tmp_path: Path, window: WebDriver) -> None:
 def lose_file(name: str, page_loads: int) -> Callable[[], Response | None]:
     """Return a handler that loses a file in the first loads of South's page, as poor Wi-Fi does.
 
-    It does not count requests for the file, as a browser may send two for one page.
+    It counts loads of the page and not requests for the file, because a browser may request a file
+    twice for one page.
     """
-    loads = [0]
+    pages_loaded: list[str] = []
 
     def lose() -> Response | None:
-        loads[0] += request.path == "/seat/south"
-        is_lost = request.path.endswith(f"/{name}") and loads[0] <= page_loads
+        if request.path == "/seat/south":
+            pages_loaded.append(request.path)
+        is_lost = request.path.endswith(f"/{name}") and len(pages_loaded) <= page_loads
         return Response(status=503) if is_lost else None
 
     return lose
@@ -152,6 +163,7 @@ def lose_file(name: str, page_loads: int) -> Callable[[], Response | None]:
 
 @pytest.mark.parametrize("name", ["squares.js", "phone.css"])
 def test_a_page_that_lost_a_file_reloads(tmp_path: Path, window: WebDriver, name: str) -> None:
+    # A script is missing that makes keys work, or a style sheet. The page loads itself again.
     with open_south_page(tmp_path, window) as (rig, url):
         rig.sit("north", "Jonas")
         rig.start_game()
@@ -160,6 +172,8 @@ def test_a_page_that_lost_a_file_reloads(tmp_path: Path, window: WebDriver, name
         # the notice about it may be gone too soon to be seen here: the next test looks for it
         is_reloaded = "return performance.getEntriesByType('navigation')[0]?.type === 'reload'"
         until("the reload", lambda: window.execute_script(is_reloaded))
+
+        # After that it is complete, and a tap enters an order.
         has_notice = "return !!document.querySelector('#unloaded:not([hidden])')"
         until("a page without the notice", lambda: not window.execute_script(has_notice))
         until(
@@ -174,7 +188,10 @@ def test_a_page_that_lost_a_file_reloads(tmp_path: Path, window: WebDriver, name
 
 
 def test_a_page_reloads_only_once(tmp_path: Path, window: WebDriver) -> None:
-    """Lose a script each time. The page shows a notice after its reload, and stays as it is."""
+    """Lose a script each time. The page shows a notice after its reload, and stays as it is.
+
+    If it went on loading itself, nobody could read the notice.
+    """
     with open_south_page(tmp_path, window) as (rig, url):
         rig.app.before_request_funcs.setdefault(None, []).append(
             lose_file("seat.js", page_loads=99)
@@ -186,6 +203,7 @@ def test_a_page_reloads_only_once(tmp_path: Path, window: WebDriver) -> None:
             " && !!document.querySelector('#unloaded:not([hidden])')"
         )
         until("the notice", lambda: window.execute_script(script))
+        # A page that loads again loses this mark. It would do so within 1.5 s.
         window.execute_script("window.isSame = true")
         window.execute_async_script("setTimeout(arguments[0], 2500)")
         assert window.execute_script("return window.isSame"), "the page has loaded again"
@@ -203,6 +221,7 @@ def test_a_page_reloads_only_once(tmp_path: Path, window: WebDriver) -> None:
 def test_orders_need_no_storage_of_the_browser(
     tmp_path: Path, window: WebDriver, storage: str
 ) -> None:
+    # before the page's own scripts, let its storage fail
     added = cdp(window, "Page.addScriptToEvaluateOnNewDocument", source=storage)
     try:
         with open_south_page(tmp_path, window) as (rig, url):

@@ -13,7 +13,11 @@ KEY = "#scouts .get a"
 
 
 def test_a_key_shows_that_it_is_working(window: WebDriver) -> None:
-    """The server sets the cookie `made` along with a file. Here the test sets it instead."""
+    """A key of a file says "working" from the tap on, until the browser has got the file.
+
+    A page cannot see a download. So the key's address has a token, which the server puts into the
+    cookie `made` along with the file. Here no file is made, and the test sets the cookie instead.
+    """
     with open_table_tour() as tour:
         visit(window, tour, Stop("kit", "/kit"))
         # the browser stays on this page, and asks for no file

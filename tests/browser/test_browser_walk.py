@@ -2,8 +2,9 @@
 
 A walk follows the tour of a table (`tour.py`) and opens each of its stops once. It checks seats'
 pages in the sizes of several phones, and table screens in those of several screens. They are in
-French, which has the longest sentences, or in German, which has the longest words. `walk_checks.js`
-measures the pages. `make screenshots` has all pages in all sizes and languages.
+French, which has the longest sentences, or in German, which has the longest words. The checks are
+functions of `walk_checks.js`, which measure the open page and return its faults. `make screenshots`
+shows all pages in all sizes and languages to people.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ pytestmark = pytest.mark.browser
 
 # Scale in which pages are painted, to save time. They are laid out in full size.
 SCALE = 0.1
-# Window sizes, the first three of phones.
+# Window sizes (width, height) of phones, tablets, laptops and large screens.
 SMALL = (320, 640)
 SMALLEST = (320, 568)
 LOW = (360, 640)
@@ -56,7 +57,8 @@ LOW_TABLET = (768, 900)
 NARROW = (1440, 1080)
 # The game whose walk includes the pages that belong to no game.
 FIRST_GAMES = ("outbuffered",)
-# Endings of stops that are checked in every game. North's and spectators' pages are like these.
+# Endings of stops that are checked in every game. Other pages of North and of spectators are like
+# these, and are checked in one game only.
 ENDINGS_IN_EACH_GAME = ("-screen", "-south", "-over-watch", "-host", "-rules")
 # States in which a table screen shows the board of a game that is not over.
 IN_PLAY = ("setup", "orders", "stages")
@@ -84,7 +86,8 @@ CHECKS_BY_SIZE = {
 LANGUAGES = {"scouts": "de", "arena": "de", "kahmate": "de"}
 # Games whose seats' pages are checked in their layout for laptops, with the keys beside the board.
 GAMES_ON_LAPTOPS = ("outbuffered", "binmat")
-# Minimum width of a square on a low phone during orders. In other games it is 30, also for a lane.
+# Minimum width of a square on a low phone during orders. In other games it is 30, and so is that of
+# a lane of cards.
 MIN_SQUARE_PX = {"scouts": 42, "kahmate": 36}
 # Minimum share of a wide table screen that a board covers. In other games it is 0.33.
 MIN_BOARD_SHARE = {"scouts": 0.45, "kahmate": 0.45}
@@ -141,12 +144,15 @@ class Inspector:
         self.past_kinds = past_kinds
         """Kinds of parts (`walk_checks.js`) and addresses of pages that axe has checked."""
         self.faults: dict[str, list[str]] = defaultdict(list)
-        """By fault: the names of its stops, each with the size or the theme."""
+        """The stops at which each fault was found, with the size or the theme."""
         self._stop = Stop("", "")
         self._board_places: set[tuple[int, ...]] = set()
 
     def inspect(self, stop: Stop) -> None:
-        """Open a page, and note all its faults."""
+        """Open a page, and note all its faults.
+
+        Which checks a page gets depends on who sees it, in which state, and in which sizes.
+        """
         self._stop = stop
         # the table screen and the workbench are not meant for phones
         is_large = stop.name.endswith("-screen") or stop.name == "workbench"
@@ -220,7 +226,8 @@ class Inspector:
     def _check_board_place(self) -> None:
         """Check that a table screen's board is large, above the sign, and where it was before.
 
-        In a narrow window it must stand upright.
+        It must lie: on a wide screen, South sits at its left or right. In a narrow window it must
+        stand upright.
         """
         place = self._call("boardPlace")
         if not place or not self._is_in(IN_PLAY):
@@ -231,6 +238,7 @@ class Inspector:
         _, top, width, height, sign_top = place
         if width * height < MIN_BOARD_SHARE.get(self.game, 0.33) * SCREEN[0] * SCREEN[1]:
             self._note([f"a small board: {width} x {height} px"])
+        # Arena's board is square, so it need not be wider than high
         if top + height >= sign_top or (width <= height and self.game != "arena"):
             self._note([f"the board reaches the sign, or does not lie: {place}"])
         resize(self.window, NARROW, SCALE)
@@ -238,14 +246,20 @@ class Inspector:
             self._note(["the board does not stand"], NARROW)
 
     def _new_kinds(self) -> list[str]:
-        """Return the new kinds of parts on the open page, and its address if that is new."""
+        """Return the kinds of parts on the open page that axe has not checked, and note them.
+
+        The page's address is one of them if no page of such an address was checked.
+        """
         kinds = sorted({*self._call("kinds"), remove_details(self._stop.path)} - self.past_kinds)
         self.past_kinds |= set(kinds)
         # this page permits no script of axe, and shows two pages that are stops themselves
         return [] if self._stop.path == "/here" else kinds
 
     def _check_accessibility(self, size: tuple[int, int], kinds: list[str]) -> None:
-        """Note what axe finds on parts of these kinds, or on all of a page whose address is new."""
+        """Note what axe finds on parts of these kinds, or on a whole page if its address is new.
+
+        In the dark theme only the contrast of the new parts is checked.
+        """
         is_new_page = remove_details(self._stop.path) in kinds
         is_table_screen = self._stop.name.endswith("-screen")
         kinds_by_theme = {"light": None if is_new_page else kinds, "dark": kinds}
@@ -260,7 +274,7 @@ class Inspector:
 def inspect_all(
     window: WebDriver, walk: Tour, stops: Iterable[Stop], game: str, past_kinds: set[str]
 ) -> None:
-    """Inspect all these pages, and then fail with all faults."""
+    """Inspect all these pages, and then fail with a list of all faults and their stops."""
     inspector = Inspector(window, walk, game, past_kinds)
     for stop in stops:
         inspector.inspect(stop)
@@ -283,7 +297,10 @@ def past_kinds() -> set[str]:
 def test_every_page_of_a_table_has_no_fault(
     game: str, window: WebDriver, axe: str, past_kinds: set[str]
 ) -> None:
-    """The first game also has the pages of no game, of spectators, and against the machine."""
+    """Walk through each game. The first walk also visits all pages that belong to no game.
+
+    Only there are spectators' pages checked in all states, and a game against the machine.
+    """
     is_first = game in FIRST_GAMES
     with open_tour_with_axe(axe) as tour:
         stops = (
@@ -328,7 +345,7 @@ NIGHT_SCREENS = {"kahmate": UPRIGHT, "binmat": UPRIGHT}
 def test_nothing_moves_at_night(window: WebDriver, tour: TableTour, game: str) -> None:
     """Play some steps in quiet hours, which last all day here.
 
-    No part may shift, and nothing may be animated or sound.
+    Nobody must be disturbed: no part may shift, nothing may be animated, and no tone may sound.
     """
     faults: list[str] = []
     night = QuietSettings("00:00", "00:00")
@@ -341,6 +358,7 @@ def test_nothing_moves_at_night(window: WebDriver, tour: TableTour, game: str) -
             window.execute_script("pageChecks.forgetNews()")
             if tour.table.view().phase is Phase.OVER:
                 break
+            # after the last step somebody resigns, so that the finale is checked, too
             if step < NIGHT_STEPS:
                 tour.go_on()
             else:
@@ -388,10 +406,9 @@ return key.contains(document.elementFromPoint(x + width / 2, y + height / 2))
 def test_help_covers_facts_but_no_keys(window: WebDriver, tour: TableTour) -> None:
     """Open the help on low phones, and on table screens in orders and before the clock starts.
 
-    On a phone its main key must cover none of its rows. On an upright table screen it must cover
-    all facts, but not the letters of the board. It must never cover the sign, which starts the
-    clock.
+    People must be able to read all of the help, and still see the board and tap the sign.
     """
+    # On a low phone, the main key of the help must cover none of its rows.
     begin(tour, "arena")
     while tour.table.view().phase is not Phase.ORDERS:
         tour.go_on()
@@ -401,11 +418,17 @@ def test_help_covers_facts_but_no_keys(window: WebDriver, tour: TableTour) -> No
         is_open = "return !document.getElementById('help').hidden"
         until("the help", lambda is_open=is_open: window.execute_script(is_open))
         assert window.execute_script(_ROWS_UNDER_KEY) == [], size
+
+    # On an upright table screen, it must cover all facts beside the board, so that no half of them
+    # is left, but not the letters below the board.
     tour.table.show_help(True)
     for size in (UPRIGHT, TABLET):
         open_page(window, tour, "/", size)
         assert window.execute_script(_ROOM_ABOVE_HELP) > 0, size
         assert window.execute_script(_FACTS_ABOVE_HELP) <= 1, size
+
+    # Before the clock of Scouts starts, the sign is the key that starts it. The help must not cover
+    # it.
     tour.table.abandon()
     tour.table.begin_lesson("scouts")
     tour.table.confirm("host", tour.table.view().moment, 0, force=True)
@@ -417,7 +440,10 @@ def test_help_covers_facts_but_no_keys(window: WebDriver, tour: TableTour) -> No
 
 
 def test_a_shared_phone_needs_no_scrolling(window: WebDriver) -> None:
-    """Check six steps of Kahmate. After the placing, the page lists many pieces to be moved."""
+    """Check six steps of Kahmate on the smallest phone, which both sides share.
+
+    After the placing, the page lists more pieces to be moved than any other.
+    """
     with open_table_tour() as tour:
         tour.client.send("/pass", b"south=Mara&north=Jonas")
         begin(tour, "kahmate")
@@ -435,7 +461,10 @@ return document.elementFromPoint(left + width / 2, top + height / 2)?.id;
 
 
 def test_every_scene_of_a_replay_has_its_drawings(window: WebDriver, tour: TableTour) -> None:
-    """Go through a game of Outbuffered. In Spanish, no key may cover the replay's slider."""
+    """Go through a game of Outbuffered. Each scene must have all its drawings.
+
+    Then open the page in Spanish, whose long words must not push a key over the slider.
+    """
     begin(tour, "outbuffered")
     while tour.table.view().phase is not Phase.OVER:
         tour.go_on()
@@ -452,7 +481,10 @@ def test_every_scene_of_a_replay_has_its_drawings(window: WebDriver, tour: Table
 
 
 def test_letters_of_twice_the_size_fit(window: WebDriver) -> None:
-    """The pages must not scroll sideways, and the letters of the rules must really grow."""
+    """Set the letters to twice their size, as people with weak eyes do in their browser.
+
+    The pages must not scroll sideways, and the letters of the rules must really grow.
+    """
     double_letters = "document.documentElement.style.fontSize = '200%'"
     letters_px = (
         "parseFloat(getComputedStyle(document.querySelector('.rules section > p')).fontSize)"

@@ -14,7 +14,8 @@ from tour_hub import open_hub_tour, open_pair_tour
 __all__ = ["past_kinds", "window"]
 pytestmark = [pytest.mark.browser, pytest.mark.long]
 
-# No page of a hub has to fit a small phone: what happened in a game is listed below its board.
+# The game of a walk decides which pages must fit a small phone. With this one, none has to: a hub's
+# page lists what happened in a game below its board.
 NO_GAME = ""
 # Stops whose names contain one of these are left out: their pages are built like those of others.
 LEFT_OUT = (

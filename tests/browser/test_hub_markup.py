@@ -1,6 +1,7 @@
 """Test that a hub's pages escape what tables send, with Flask's client.
 
-Every table sends markup in place of names, titles and sentences.
+The program of a table could be tampered with. Here every table sends markup in place of names,
+titles and sentences, which must not become a part of a page.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ FIELDS_OF_WORDS = {"phase", "game", "call", "camera"}
 
 
 def fill_with_markup(value: Any, name: str = "") -> Any:
-    """Return the value of a field with markup wherever it may hold any text."""
+    """Return a value with markup wherever it may hold any text. `name` is that of its field."""
     if isinstance(value, dict) and "say" not in value:
         return {key: fill_with_markup(part, key) for key, part in value.items()}
     if isinstance(value, list):
@@ -48,6 +49,7 @@ def encode_with_markup(message: dict[str, Any]) -> bytes:
 
 
 def test_markup_stays_text_on_every_page(tmp_path: Path) -> None:
+    # Five tables send a game each, and their state, all full of markup.
     clock = FakeClock()
     room = HubRoom(SCRIPT, clock)
     for number, game in enumerate(GAMES, start=1):
@@ -64,6 +66,7 @@ def test_markup_stays_text_on_every_page(tmp_path: Path) -> None:
         open_league(tmp_path, clock, "id1", "id2") as league,
         open_hub_pages(room, clock, league=league) as app,
     ):
+        # Players and a tournament have names of markup.
         rounds = {"rounds": 2, "minutes": 0}
         cup = league.tournaments.add(
             new_tournament(MARKUP, PairingSystem.SWISS, "scouts", {}, **rounds)
@@ -73,6 +76,8 @@ def test_markup_stays_text_on_every_page(tmp_path: Path) -> None:
         league.tournaments.pair_round(cup.id)
         host = app.test_client()
         host.post("/card/make", data={"name": MARKUP, "shown": "on"})
+
+        # Every page of the hub shows the markup as text.
         paths = [
             "/",
             "/card",
@@ -93,4 +98,4 @@ def test_markup_stays_text_on_every_page(tmp_path: Path) -> None:
             assert answer.status_code == 200, path
             assert "<img src=x" not in page, path
             assert "</script></style>" not in page, path
-        assert "&lt;img src=x" in page
+            assert "&lt;img src=x" in page, f"{path} shows no markup, not even as text"
