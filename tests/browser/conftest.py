@@ -1,4 +1,4 @@
-"""Fixtures: browser windows that the tests of a file share, axe-core, and a tour with two players."""
+"""Fixtures: windows that the tests of a file share, axe-core, and a tour with two players."""
 
 from __future__ import annotations
 
