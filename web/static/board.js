@@ -20,8 +20,8 @@ import {
   let key = ''; // name of the chosen key beside the board, where squares alone would not say which play is meant
   let taps = []; // squares that were tapped for a play, in order
   let isKeyImplied = false; // the key was not tapped, but is the only one for the tapped square
-  let pathNumber = 0; // of the chosen play, if several consist of the same taps
-  let earlyTaps = []; // made before the plays have arrived
+  let pathNumber = 0; // if several plays consist of the same taps, which of them is chosen, from 0
+  let earlyTaps = []; // taps that were made before the plays have arrived
 
   // ---- legal plays ----
 
@@ -38,7 +38,7 @@ import {
       if (moment !== content.moment) choose([], '');
       moment = content.moment;
     } catch {
-      setTimeout(paint, RETRY_MS); // which requests them again
+      setTimeout(paint, RETRY_MS); // painting requests the plays again
     }
     requestedMoment = '';
     earlyTaps.splice(0).forEach(tap);
@@ -50,9 +50,9 @@ import {
   const completePlays = () => (taps.length ? playsBeginningWith(taps).filter(play => play.touches.length === taps.length) : []);
   const chosenPlay = () => completePlays()[pathNumber];
   const nextSquares = (squares = taps) => new Set(playsBeginningWith(squares).map(play => play.touches[squares.length]).filter(Boolean));
-  // Squares that continue the taps, or replace the last one.
+  // Squares that continue the taps, or replace the last tap.
   const targets = () => new Set([...nextSquares(), ...(taps.length > 1 || chosenPlay() ? nextSquares(taps.slice(0, -1)) : [])]);
-  // A tap begins a play with the chosen key. A tap on a piece also begins one whose key is chosen later.
+  // A tap begins a play of the chosen key. A tap on a piece may also begin a play whose key is chosen later.
   const startsPlay = (play, square) => play.touches[0] === square && (play.key === key || pieceOn(square) !== '');
   const startSquares = () => new Set(plays.filter(play => play.touches.length && startsPlay(play, play.touches[0])).map(play => play.touches[0]));
 
@@ -125,8 +125,8 @@ import {
     const endKey = keysOfGame().find(gameKey => gameKey.is_main);
     if (!endKey) return { label: plays.length ? say('Tap a square') : say('Wait') };
     const play = plays.find(candidate => candidate.key === endKey.name && !candidate.squares.length);
-    // If it is too early, the action is sent nevertheless: the table's refusal says what is missing. While pieces can be
-    // moved, the key is not highlighted.
+    // The key also sends its action when that is not legal yet, because the table's refusal says what is missing. While pieces
+    // can still be moved, the key is not highlighted.
     return { label: endKey.label, action: play?.text ?? form().dataset.open, isTooEarly: !play, isSecondary: startSquares().size > 0 };
   }
 
@@ -160,7 +160,7 @@ import {
     drawMarks(framesSvg(occupied) + dotsSvg(free), chosenPlaySvg(), first && pieceOn(first) ? [first] : []);
   }
 
-  // Draw the chosen play: its path, the pieces that it meets, and the piece, faint, in the frame of its target.
+  // Draw the chosen play: its path, the pieces that it meets, and the moved piece, faint, in a frame around its target.
   function chosenPlaySvg() {
     const play = chosenPlay();
     if (!play) return pieceOn(taps[0]) ? '' : taps.map(targetSvg).join('');
@@ -170,7 +170,7 @@ import {
     const [[x0, y0], [x1, y1]] = [centre(first), centre(last)];
     const staysInPlace = key || pieceOn(last) || play.squares.at(-1) === first;
     const ghost = staysInPlace ? '' : `<g class="ghost" transform="translate(${x1 - x0} ${y1 - y0})">${piece}</g>`;
-    // with more than two taps an arrow leads from each to the last one, as for two pieces that act together
+    // a play of more than two taps is one of several pieces that act together: an arrow leads from each of them to the last tap
     const arrowsToLast = play.touches.slice(0, -1).map(start => [start, last]);
     const pathSquares = play.squares.includes(last) ? play.squares : [...play.squares, last];
     const arrows = play.touches.length > 2 ? arrowsToLast : [pathSquares];
@@ -207,8 +207,8 @@ import {
 
 // ---- orders piece by piece ----
 
-// Every piece (unit) gets an order: a kind, and for some kinds a direction. Orders are drawn over the player's board, and
-// stay in this browser until they are handed in.
+// Every piece (unit) gets an order, which has a kind and for some kinds a direction. The orders are drawn over the player's
+// board. They stay in this browser until they are handed in.
 {
   const form = () => document.getElementById('sheet');
   const storageKey = () => `orders:${page().dataset.seat}:${page().dataset.moment}`;
@@ -279,7 +279,7 @@ import {
     } else giveOrder(kind, sheet.kinds[kind].has_direction && kindOf(oldOrder)?.has_direction ? oldOrder.way : '');
   }
 
-  // A direction without a kind is that of the first kind that has one, a plain step.
+  // If a direction is tapped before a kind, it is that of a plain step, which is the first kind that has a direction.
   function tapDirection(letter) {
     const kind = kindOf(orders[chosen])?.has_direction ? orders[chosen].kind : sheet.kinds.findIndex(({ has_direction }) => has_direction);
     giveOrder(kind, letter);
@@ -309,8 +309,8 @@ import {
     const [right, down] = isTurned() ? [-step[0], step[1]] : [step[0], -step[1]];
     const nextSquare = shifted(square, step);
     const degrees = Math.atan2(down, right) * 180 / Math.PI;
-    // Drawings of keys (order-…) are arrows that point up, drawn in the next square. All others point right, and are drawn
-    // across the edge.
+    // Drawings of keys (order-…) are arrows that point up. They are drawn in the next square. All other drawings point right, and
+    // are drawn across the edge between the squares.
     if (!kind.drawing.startsWith('order-')) return `<g class="deed">${useSvg(kind.drawing, [x + right * 50, y + down * 50], 46, 'blade', degrees)}</g>`;
     const orderArrow = useSvg(kind.drawing, [x + right * 74, y + down * 74], 58, 'deed', degrees + 90);
     return (nextSquare ? targetSvg(nextSquare) : '') + orderArrow;
@@ -333,7 +333,7 @@ import {
     return [unitText(chosen), order ? say('Tap it again to remove it.') : say('Tap where it goes, or what it does.')];
   }
 
-  // Draw a key for each unit with its order. If nothing has changed they stay, so that a finger on one of them is not lost.
+  // Draw a key for each unit, with its order. Keys that have not changed are not replaced, so that a press on one is not lost.
   function paintUnits() {
     const row = form().querySelector('.units'), noOrder = say('no order yet');
     const keys = sheet.units.map(unit => {
@@ -423,7 +423,7 @@ import {
 
 // ---- pieces placed in secret ----
 
-// Where a player has placed pieces is known to this browser only, until it is handed in.
+// Until a player hands in where the pieces are placed, only this browser knows it.
 {
   const form = () => document.getElementById('placing');
   const storageKey = () => `placing:${page().dataset.seat}:${page().dataset.moment}`;
@@ -437,7 +437,8 @@ import {
     remember(storageKey(), JSON.stringify(squares));
   }
 
-  // The placing in the notation. Pieces with the same letter are interchangeable, so they are written in order of their squares.
+  // Return the placing in the notation. Pieces with the same letter are interchangeable. So they are written in the order of their
+  // squares, and the notation does not depend on which is which.
   function notation() {
     const squaresOf = new Map();
     placing.pieces.forEach(({ letter }, number) => squaresOf.set(letter, [...(squaresOf.get(letter) ?? []), squares[number]].sort()));
@@ -491,7 +492,7 @@ import {
       const [x, y] = centre(squares[number]);
       return `<g transform="translate(${x} ${y})"${number === chosen ? ' class="on"' : ''}>${svg}</g>`;
     });
-    // The board's description: the table does not know this placing yet.
+    // the table does not know this placing yet, so the board is described here
     board().setAttribute('aria-label', placing.pieces.map(({ face }, number) => `${face} ${squares[number]}`).join(', '));
     const free = placing.squares.filter(square => chosen < 0 || square !== squares[chosen]);
     if (chosen < 0) writeLine('');
@@ -513,7 +514,7 @@ import {
 
 // ---- face-offs ----
 
-// A face-off is decided by a card of each hand. The page shows the sum that the chosen card makes.
+// A face-off is decided by a card of each player. The page shows the sum that the chosen card would make.
 {
   const form = () => document.getElementById('duel');
   let card = '';

@@ -1,5 +1,5 @@
 // The camera's live picture on the owner's page. Frames are requested one after the other, and none while nobody sees them.
-const FRAME_INTERVAL_MS = 250; // shorter: smoother, but more work for a Raspberry Pi
+const FRAME_INTERVAL_MS = 250; // a shorter interval would be smoother, but more work for a Raspberry Pi
 const MIN_PAUSE_MS = 20;
 const RETRY_MS = 1000;
 const { root } = document.documentElement.dataset; // prefix of every address, if a proxy serves the pages under a path

@@ -1,16 +1,16 @@
-// Entering an action in a game of cards: from a hand of cards, or by tapping in the open cards that lie on the table.
+// Entering an action in a game of cards: with the player's hand of cards, or by tapping in the open cards on the table.
 import { forget, post, recall, remember, say, sayN, showRefusal } from './page.js';
 import { page } from './squares.js';
 
 // ---- the hand ----
 
-// A choice is a legal action: its notation, its key, and a card and a lane if it needs them. A player taps these in any order.
-// What was tapped so far (`picked`) is handed in as soon as it means exactly one choice.
+// A choice is a legal action. It has its notation, its key, and a card and a lane if it needs them. A player taps key, card and
+// lane in any order. As soon as what was tapped (`picked`) means exactly one choice, that choice is handed in.
 {
   const findAll = selector => [...document.querySelectorAll(selector)];
   let chosen = {}; // what was tapped so far: card, lane, key
   let moment = '';
-  let parsed = { text: null, choices: [] };
+  let parsed = { text: null, choices: [] }; // the choices of the page, and the text from which they were parsed
 
   function choices() {
     const text = document.getElementById('picks')?.dataset.choices ?? '[]';
@@ -30,13 +30,14 @@ import { page } from './squares.js';
   const keyOf = name => findAll('.pick').find(key => key.dataset.key === name);
   const compareKeyOrder = (first, second) => findAll('.pick').indexOf(keyOf(first.key)) - findAll('.pick').indexOf(keyOf(second.key));
 
-  // The keys with which a card can be played, in their order on the page. The first is meant unless another one is chosen.
+  // Return the keys with which a card can be played, in their order on the page. The first is meant unless another is chosen.
   function keysOfCard(picked) {
     const possible = choices().filter(choice => choice.card === picked.card && isPossible(choice, { ...picked, key: null }));
     return [...new Set(possible.sort(compareKeyOrder).map(choice => choice.key))];
   }
 
-  // The key that a tap on a lane alone means, or null: lanes have one use only and need no card, as drawing with an empty hand.
+  // Return the key that a tap on a lane alone means, or null. There is one if all actions with a lane have the same key and need
+  // no card, such as drawing with an empty hand.
   function keyOfLanes() {
     const withLane = choices().filter(choice => choice.lane !== null);
     const keys = new Set(withLane.map(choice => choice.key));
@@ -155,7 +156,8 @@ import { page } from './squares.js';
     line.append(nextStepText());
   }
 
-  // Describe lanes for screen readers: in words, then the text in them. Under the shutter only what everybody sees.
+  // Describe lanes for screen readers: in words, then by the text in them. While the shutter is closed, the description has only
+  // what everybody sees.
   function describeLanes() {
     const isCovered = document.documentElement.classList.contains('covered');
     for (const lane of findAll('.ln[data-lane]')) {
@@ -214,15 +216,15 @@ import { page } from './squares.js';
 
 // ---- open cards ----
 
-// Where the camera does not read all open cards, a player taps them in: a value, then a suit, for each zone of cards. A zone that
-// was changed by hand stays so, whatever the camera reads meanwhile.
+// If the camera does not read all open cards, a player taps them in: a value, then a suit, for each zone of cards. A zone that
+// was changed by hand stays as it is, whatever the camera reads meanwhile.
 {
   const UNKNOWN = 'X';
   const form = () => document.getElementById('enter');
   const zones = () => [...document.querySelectorAll('[data-zone]')];
   const storageKey = () => `cards:${page().dataset.seat}:${page().dataset.moment}`;
-  // Cards by zone, the chosen place (null: the first one that is free), the tapped value, whether the cards of the open zone
-  // lay face up before, and which other cards did.
+  // The cards by zone, the chosen place (null for the first free place), the tapped value, whether the cards of the open zone lay
+  // face up before, and which other cards lay face up before.
   const emptyDraft = () => ({ zones: {}, at: null, value: '', layOpen: false, up: [] });
   let draft = emptyDraft();
   let drawnKey = ''; // key under which the cards on the page are stored
@@ -232,7 +234,7 @@ import { page } from './squares.js';
     remember(storageKey(), JSON.stringify(draft));
   }
 
-  // A zone shows what the camera reads until it is touched.
+  // Until a zone is changed by hand, it shows what the camera reads.
   const cardsOf = zone => draft.zones[zone] ?? JSON.parse(form().dataset.read)[zone] ?? [];
   const allCards = () => zones().flatMap(row => cardsOf(row.dataset.zone));
   const printedText = card => [['value', card.slice(0, -1)], ['suit', card.slice(-1)]]
@@ -272,7 +274,8 @@ import { page } from './squares.js';
     change(zone, cards, gap >= 0 ? gap : cards.length);
   }
 
-  // Use a tool on the card at the current place: `up` marks it as face up before, `away` removes it, the others move it.
+  // Use a tool on the card at the current place. `up` notes that it lay face up before, `away` removes it, and the other tools
+  // move it.
   function useTool(tool) {
     const { zone, number } = currentPlace();
     const cards = [...cardsOf(zone)];
@@ -293,7 +296,7 @@ import { page } from './squares.js';
     change(zone, cards, to);
   }
 
-  // The cards in the notation. `mark` follows a card that lay face up before.
+  // Return the cards in the notation, in which `mark` follows a card that lay face up before.
   function notation() {
     const { mark, open, lane } = form().dataset;
     const wasFaceUp = (zone, card) => (zone === open ? draft.layOpen : draft.up.includes(card));

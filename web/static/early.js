@@ -1,19 +1,22 @@
-// Runs before all other scripts of a page. It is no module, because modules run late.
+// This script runs before all other scripts of a page. It is not a module, because modules run late.
 
-// A finger must not hit a key that has just changed. So a key rests for a moment if it is at the place of another key or of
-// the last tap, and was not there before or meant something else. The keys of a new dialog rest, too. A resting key looks as
-// always, and a tap on it does nothing. A new key under the finger rests longer, because a double tap takes up to a second.
+// ---- keys that rest ----
+
+// A finger must not hit a key that has just changed. So some keys rest for a moment: a tap on them does nothing, although they
+// look as always. A key rests if it is new or has another meaning, and lies where another key was or where the last tap was.
+// The keys of a new dialog rest, too. A new key under the finger rests longer, because a double tap takes up to a second.
 (() => {
   const REST_MS = 700;
   const REST_UNDER_FINGER_MS = 1100;
-  const TAP_MEMORY_MS = 2000; // how long the place of a tap counts
+  const TAP_MEMORY_MS = 2000; // how long the finger counts as being where it has tapped
   const MIN_OVERLAP_PX = 8;
   const KEYS = ':is(.key, .whole, button.wkey, .is-key, .as-key, a.code):not(.off, :disabled, span)';
   const CLOCKS = '[data-time], [data-limit], [data-run]';
   let knownKeys = [];
   let tap = { timeMs: -Infinity, x: 0, y: 0 };
 
-  // Return what a key does, as text to compare. A script handles a key without an address: its id or label stands for that.
+  // Return what a key does, as text that can be compared. A key without an address is handled by some script, so its id or label
+  // stands for what it does.
   const meaningOf = ({ id, name, value, tagName, dataset, href, textContent }) => [
     tagName, id, name, value, dataset.post, dataset.body, dataset.own, dataset.arm, dataset.key, id ? '' : href,
     id || dataset.post || href ? '' : textContent.trim(),
@@ -30,7 +33,8 @@
     })).filter(({ rect }) => rect.width > 0);
   }
 
-  // Return the time in ms at which the rest of a key begins. It lasts for REST_MS. An unchanged key keeps the time it had.
+  // Return the time in ms at which the rest of a key begins, -Infinity if it need not rest. The rest lasts for REST_MS. A key
+  // that has not changed keeps the time that it had.
   function restStartMs(current, nowMs) {
     const isUnderFinger = nowMs - tap.timeMs < TAP_MEMORY_MS && isInside(tap, current.rect);
     const knownKey = knownKeys.find(known => known.meaning === current.meaning && overlaps(known.rect, current.rect));
@@ -51,7 +55,7 @@
     knownKeys = [...current, ...gone.filter(known => nowMs - known.goneMs < REST_MS)];
   }
 
-  // Scrolling moves keys, too, but people expect that. So it makes no key rest.
+  // Note the new places of keys after scrolling. People expect keys to move then, so none has to rest.
   function notePlaces() {
     for (const known of knownKeys) if (known.key.isConnected) known.rect = known.key.getBoundingClientRect();
   }
@@ -83,7 +87,7 @@
     tap = { timeMs: performance.now(), x: (left + right) / 2, y: (top + bottom) / 2 };
   }, true);
 
-  // A tap that leads to another page counts there, too.
+  // A tap that leads to another page counts there, too. So its place and time are stored for that page.
   const STORE = 'tap';
   addEventListener('pagehide', () => {
     try {
@@ -114,8 +118,10 @@
   }
 })();
 
-// Somebody who opens the table screen on a phone wants to sit down, and is redirected to the page for that. A phone is a
-// small touch screen without a mouse. `?screen` shows the table screen anyway.
+// ---- phones at the table screen ----
+
+// Somebody who opens the table screen on a phone wants to sit down, and is redirected to the page for joining. A phone is a
+// small touch screen without a mouse. With `?screen` (the class `asked`) the table screen is shown all the same.
 {
   const MAX_PHONE_PX = 450; // shorter side: the smallest displays for tables have 800 x 480
   const { classList } = document.documentElement;
@@ -124,18 +130,18 @@
   if (mayRedirect && isTouchOnly && Math.min(screen.width, screen.height) < MAX_PHONE_PX) location.replace(`${document.documentElement.dataset.root}/join`);
 }
 
-// A known name is filled in. It is selected, so that typing another name replaces it.
+// A name that this browser has used before is filled in. It is selected, so that typing another name replaces it.
 addEventListener('focusin', ({ target }) => { if (target.id === 'name') target.select(); });
 
 (() => {
   const root = document.documentElement;
 
-  // If the player keeps entries covered, they must not flash up before the scripts run.
+  // If the player has switched the shutter on, entries must not flash up before the script of the shutter runs (seat.js).
   try {
     if (root.classList.contains('may-cover') && localStorage.getItem('cover') === 'on') root.classList.add('covered');
   } catch { /* a browser that stores nothing covers nothing */ }
 
-  // If a script or style sheet does not load, the page says so and reloads itself once.
+  // If a script or style sheet does not load, the page says so and reloads itself once. `again` in the history marks that.
   const RELOAD_DELAY_MS = 1500;
   let isComplete = true;
   const reportMissing = () => {
@@ -159,13 +165,14 @@ addEventListener('focusin', ({ target }) => { if (target.id === 'name') target.s
   });
 
   // A tap on a key whose script has not run yet is repeated once all scripts have run.
-  let earlyTaps = []; // null afterwards
+  let earlyTaps = []; // null once the scripts have run
   addEventListener('click', event => {
     if (!earlyTaps || !event.target.closest?.('#live :is([type=button], .board)')) return;
     event.stopImmediatePropagation();
     earlyTaps.push(event);
   }, true);
-  let awaitedEvents = 2; // the document with its scripts, and `scripts` of page.js, which waits for its translations
+  // Two events have to come: the document with its scripts is loaded, and page.js, which waits for translations, has run.
+  let awaitedEvents = 2;
   const repeatTaps = () => {
     awaitedEvents -= 1;
     if (awaitedEvents) return;

@@ -1,10 +1,11 @@
-// An old phone as the camera. It sends a picture whenever the table wants one, and shows what the table reads in it. The next
-// picture is sent after the answer to the last one, so that a slow connection drops pictures and never queues them.
+// An old phone as the camera. It sends a picture whenever the table wants one, and shows what the table reads in the pictures.
+// A picture is taken only after the answer to the last one has come. So over a slow connection there are fewer pictures, and
+// none is old when it arrives.
 const MAX_SIDE_PX = 1280;
 const JPEG_QUALITY = 0.8;
 const ANSWER_TIMEOUT_MS = 5000;
 const RETRY_MS = 1000;
-const SETTLE_MS = 3000; // automatic focus and exposure need about this long
+const SETTLE_MS = 3000; // the time that automatic focus and exposure need to settle
 const RATE_WINDOW_MS = 3000; // the shown rate is an average over this time
 const SLOW_MS = 200; // if a picture with its answer takes longer, fewer than five a second are possible
 const FULL_BATTERY = 0.95;
@@ -24,7 +25,7 @@ let isRunning = false;
 let isPaired = 'camera' in page.dataset;
 let track = null;
 let wakeLock = null;
-let sendTimesMs = []; // of the last pictures
+let sendTimesMs = []; // the times of the last pictures
 
 function showSentence(text, isGood = false) {
   sentence.querySelector('span').textContent = text;
@@ -46,7 +47,8 @@ async function openCamera() {
   setTimeout(lockFocusAndExposure, SETTLE_MS, track);
 }
 
-// Keep focus and exposure as they are, so that they do not follow hands. Browsers without these settings keep them automatic.
+// Keep focus and exposure as they are now, so that they do not follow hands over the board. In a browser that cannot do so, both
+// stay automatic.
 async function lockFocusAndExposure(videoTrack) {
   const capabilities = videoTrack.getCapabilities?.() ?? {};
   const current = videoTrack.getSettings();

@@ -23,8 +23,8 @@ import { forget, recall, remember } from './page.js';
 
 // ---- waiting ----
 
-// A page that waits for something (data-again: every so many seconds) fetches itself while it is visible, and replaces the
-// parts that have changed. If a fetch fails, the next one follows. If the answer is another page, that page is loaded.
+// A page that waits for something fetches itself every few seconds (`data-again`) while it is visible, and replaces the parts
+// that have changed. If a fetch fails, the next one may succeed. If the answer is another page, that page is loaded.
 if (document.querySelector('[data-again]')) {
   const waiting = document.querySelector('[data-again]');
   let isFetching = false;

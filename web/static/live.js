@@ -1,13 +1,13 @@
 // Keeps a page in step with the service. A page opens one stream of server-sent events, and each event is the HTML of
-// its changing parts (fragments). They are merged into the page, so that focus and typed text stay. After sleep, in
-// another network or with a newer service the page connects again by itself.
+// its changing parts (fragments). They are merged into the page, so that focus and typed text stay. After the device has slept,
+// in another network, or when a newer service has started, the page connects again by itself.
 //
-// All live pages need the sections below, too: touch, clocks, tones, the animation of a reveal, and screens that stay awake.
+// This file also has what all live pages need: touch, clocks, tones, the animation of a reveal, and screens that stay awake.
 const { root } = document.documentElement.dataset; // prefix of every address, if a proxy serves the pages under a path
 const lostNotice = document.getElementById('lost');
 const connectionLost = { message: lostNotice.textContent };
-const ATTRIBUTES_OF_READER = new Set(['open']); // a fold stays as its reader left it
-// The page says that its connection is lost after three missed signs of life: the service sends one every ten seconds.
+const ATTRIBUTES_OF_READER = new Set(['open']); // a fold stays as the reader of the page has left it
+// The service sends a sign of life every ten seconds. After three missed ones the page says that its connection is lost.
 const CONNECTION_LOST_AFTER_MS = 30000;
 const CHECK_INTERVAL_MS = 5000;
 const RETRY_MS = 2000;
@@ -36,8 +36,8 @@ function morph(node, newNode) {
     node.data = newNode.data;
     return;
   }
-  // A script draws the content of an element with data-own. It stays until the server sends another value of data-own. So
-  // does the `hidden` of a second key (data-second), which page.js shows and hides.
+  // Some script draws the content of an element with data-own. This content stays until the server sends another value of
+  // data-own. The attribute `hidden` of a second key (data-second) stays as well, because page.js shows and hides such keys.
   if (node.dataset.own !== undefined && node.dataset.own === newNode.dataset.own) return;
   const isPreserved = name => ATTRIBUTES_OF_READER.has(name) || (name === 'hidden' && 'second' in node.dataset && 'second' in newNode.dataset);
   for (const { name, value } of [...newNode.attributes]) {
@@ -46,7 +46,7 @@ function morph(node, newNode) {
   for (const { name } of [...node.attributes]) {
     if (!newNode.hasAttribute(name) && !isPreserved(name)) node.removeAttribute(name);
   }
-  // Children are matched by their ids where they have one, else by their place.
+  // Children are matched by their ids if they have one, or else by their place.
   const children = [...newNode.childNodes];
   const ids = new Set(children.map(child => child.id).filter(Boolean));
   children.forEach((child, index) => {
@@ -73,13 +73,14 @@ function endPressIn(ms) {
   pressTimer = setTimeout(() => { pressEnd = null; resolvePressEnd?.(); }, ms);
 }
 addEventListener('pointerdown', ({ target }) => {
-  if (target.closest?.('[data-edge], #look')) return; // these act at the touch, and what they change must show at once
+  if (target.closest?.('[data-edge], #look')) return; // these keys act at the touch, and their effect must show at once
   pressEnd ??= new Promise(resolve => { resolvePressEnd = resolve; });
   endPressIn(MAX_PRESS_MS);
 }, true);
 for (const [end, ms] of [['pointerup', CLICK_DELAY_MS], ['click', 0], ['pointercancel', 0]]) addEventListener(end, () => endPressIn(ms), true);
 
-// Show the fragments of an event. `data-go` redirects, and another `data-page` than the page's own reloads it.
+// Show the fragments of an event. A fragment with `data-go` leads to another page. A fragment whose `data-page` differs from
+// that of the page does not fit any more, so the page is loaded again.
 async function showFragments(html) {
   latestHtml = html;
   const container = document.createElement('div');
@@ -107,8 +108,8 @@ async function showFragments(html) {
   restoreFocus(focused, menu);
 }
 
-// Keep the focus where it was. If that element is gone or cannot have it, focus the key of its menu, or else the sign,
-// which says what to do next.
+// Keep the focus where it was. If that element is gone or cannot have the focus, move the focus to the key of its menu, or
+// else to the sign, which says what to do next.
 function restoreFocus(focused, menu) {
   if (!focused || focused === document.body) return;
   const canKeepFocus = focused.isConnected && focused.getClientRects().length > 0 && !focused.matches(':disabled');
@@ -149,7 +150,7 @@ function showNotice({ message }) {
   lostNotice.hidden = false;
 }
 
-// Ask why the stream was refused: too many people watch, or the page is no longer for this browser.
+// Ask the service why it has refused the stream: too many people watch, or the page is no longer for this browser.
 async function findRefusalReason() {
   const request = new AbortController();
   try {
@@ -163,7 +164,7 @@ async function findRefusalReason() {
   } catch {
     retryTimer = setTimeout(findRefusalReason, RETRY_MS);
   }
-  request.abort(); // only the status was wanted, and the answer to a stream never ends
+  request.abort(); // only the status was wanted, while the content of a stream never ends
 }
 
 function closeStream() {
@@ -172,7 +173,7 @@ function closeStream() {
   stream = null;
 }
 
-// A connection can die without an error. When a new one opens, the notice disappears.
+// A connection can die without an error. So a stream that is silent for too long is opened again. Then the notice disappears.
 setInterval(() => {
   if (!stream || performance.now() - lastEventMs <= CONNECTION_LOST_AFTER_MS) return;
   showNotice(connectionLost);
@@ -204,12 +205,13 @@ else addEventListener('DOMContentLoaded', openStream);
 
 // ---- clocks ----
 
-// A clock is a ring (its limit in seconds is `data-limit`), the text of a chess clock (`data-time`), or the bar of a headline
-// (`data-run`). All run by the service's time. The phone's own time of day may be wrong by minutes and is never used.
-// `data-due` is the service's time at which a running clock ends, `data-left` its remaining seconds while it stands.
+// A clock is a ring (`data-limit` has its limit in seconds), the text of a chess clock (`data-time`), or the bar of a headline
+// (`data-run`). `data-due` is the time at which a running clock ends, and `data-left` has the remaining seconds of a clock that
+// stands. All clocks run by the service's time. The phone's time of day is never used, because it may be wrong by minutes.
 //
-// A round trip bounds the offset of both clocks: the service answered between sending and receiving. Several round trips
-// narrow the bounds.
+// So this page has to know by how much the service's time differs from its own (the offset). It asks the service for its time.
+// The service has answered between the sending of the request and the arrival of the answer, which gives a lower and an upper
+// bound of the offset. Several such round trips narrow the bounds.
 {
   const ROUND_TRIPS = 8;
   const COMPARE_INTERVAL_MS = 30000;
@@ -218,7 +220,7 @@ else addEventListener('DOMContentLoaded', openStream);
   let offsetS = null; // the service's time minus this page's
   let hasBegun = false; // nothing is compared or drawn until the page has a clock
   let isComparing = false;
-  let lastVibration = ''; // the clock and its second
+  let lastVibration = ''; // the clock and the second of the last vibration
 
   // Measure the offset of the clocks anew by some round trips.
   async function compareClocks() {
@@ -256,13 +258,13 @@ else addEventListener('DOMContentLoaded', openStream);
     return Math.max(0, Math.min(Number(limit), Number(due) - offsetS - pageTimeS()));
   }
 
-  // The time for a turn: whole seconds, or minutes and seconds.
+  // Return the text of the time for a turn: whole seconds, or minutes and seconds.
   function turnTimeText(remainingS, isRunning) {
     const whole = isRunning || remainingS < 1 ? Math.ceil(remainingS) : Math.round(remainingS);
     return whole < 60 ? String(whole) : `${Math.floor(whole / 60)}:${String(whole % 60).padStart(2, '0')}`;
   }
 
-  // The time for a whole game: minutes and seconds, and tenths when little is left.
+  // Texts of the time for a whole game have minutes and seconds, and tenths when little is left.
   const TENTHS_BELOW_S = 30;
   const BLINKS_BELOW_S = 10;
   const tenths = new Intl.NumberFormat(document.documentElement.lang, { minimumFractionDigits: 1 });
@@ -344,10 +346,10 @@ else addEventListener('DOMContentLoaded', openStream);
 
 // ---- tones ----
 
-// The table screen plays the tones of a reveal, if its voice is switched on or it is the machine's own screen (kiosk), and
-// never in quiet hours. They are written as in the service: `A5 120` is a note with its milliseconds, `·40` a pause.
+// The table screen plays the tones of a reveal if its voice is switched on, or if it is the machine's own screen (kiosk). It
+// never does in quiet hours. Tones are written as in the service: `A5 120` is a note with its milliseconds, `·40` a pause.
 const NOTES_HZ = { A4: 440, E5: 659.26, A5: 880, C6: 1046.5, E6: 1318.51, A6: 1760 };
-const RISE_S = 0.005; // a tone that begins at once clicks
+const RISE_S = 0.005; // time constant in which a tone rises and falls: without it, a tone would click
 const MAX_GAIN = 0.15; // gain at full volume
 let context = null;
 let masterGain = null;
@@ -393,7 +395,7 @@ function playNote(hz, startS, endS) {
   envelope.gain.setTargetAtTime(0, endS - RISE_S, RISE_S);
   oscillator.connect(envelope).connect(masterGain);
   oscillator.start(startS);
-  oscillator.stop(endS + 5 * RISE_S); // after five time constants nothing is heard
+  oscillator.stop(endS + 5 * RISE_S); // after five time constants nothing is heard any more
 }
 
 // Stop all tones, and drop those that have not begun yet.
@@ -404,11 +406,12 @@ function stopTones() {
 
 // ---- the reveal ----
 
-// The animation of a reveal, once for each step of a turn. It runs in beats, which the service has numbered (`assign_beats` in
-// web/rendering/beats.py): first the pieces slide that hands move, then each thing that happened is drawn with its
-// tone, then pieces that were hit slide to their new places. Sums appear part by part, on both sides at the same time.
-// Nothing waits for it: any key or touch shows the end at once. With reduced motion nothing moves, and only the first tone
-// is played.
+// Each step of a turn is revealed by an animation, which is shown once. It runs in beats, which the service has numbered
+// (`assign_beats` in web/rendering/beats.py). First the pieces slide that hands will move. Then everything that happened is
+// drawn with its tone. Then pieces that were hit slide to their new places. Sums appear part by part, on both sides at once.
+//
+// Nobody has to wait for the end: any key or touch shows it at once. If the browser is set to reduced motion, nothing moves, and
+// only the first tone is played.
 {
   const reducedMotion = matchMedia('(prefers-reduced-motion: reduce)');
   const EASING = 'cubic-bezier(.2,.7,.2,1)';
@@ -416,11 +419,11 @@ function stopTones() {
   const SUM_STEP_MS = 240;
   const PAUSE_MS = 60;
   const MIN_BEAT_MS = 200;
-  const MAX_BOARD_MS = 3200; // many beats are played faster
+  const MAX_BOARD_MS = 3200; // if the beats would take longer, all are played faster
   const RESULT_DELAY_MS = 500;
   const CARD_BACK = 'repeating-linear-gradient(135deg,var(--hatch-a) 0 9px,var(--hatch-b) 9px 18px)';
   const translation = text => `translate(${text.split(' ').map(length => `${length}px`).join(', ')})`;
-  // By the name of a mark's data attribute: duration in ms, easing, and a function that returns the keyframes.
+  // How a mark moves, by the name of its data attribute: duration in ms, easing, and a function that returns the keyframes.
   const MOVEMENTS = {
     slide: [420, EASING, offset => [{ transform: translation(offset) }, { transform: 'none' }]],
     bump: [520, 'cubic-bezier(.3,1.3,.5,1)', offset => [{ transform: 'none' }, { transform: translation(offset), offset: 0.4 }, { transform: 'none' }]],
@@ -433,7 +436,7 @@ function stopTones() {
   let shownSums = '';
   let animations = [];
 
-  // Return the movements of the board's marks, each with its beat. A frame stands for the piece that flips in it.
+  // Return the movements of the board's marks, each with its beat. A mark with `flip` is a frame, and the piece in it moves.
   function boardMovements() {
     return [...document.querySelectorAll('#live [data-beat]')].flatMap(mark => Object.keys(MOVEMENTS)
       .filter(name => mark.dataset[name] !== undefined)
@@ -469,7 +472,7 @@ function stopTones() {
     return startMs;
   }
 
-  // Animate the parts of sums, then their totals. Return how long the parts take in ms.
+  // Animate the parts of sums, and then their totals. Return how long the parts take, in ms.
   function animateSums(startMs) {
     const landing = index => ({ duration: SUM_STEP_MS, delay: startMs + SUM_STEP_MS * index, fill: 'backwards', easing: EASING });
     for (const part of document.querySelectorAll('[data-land]')) {
@@ -492,7 +495,7 @@ function stopTones() {
     return SUM_STEP_MS * (1 + Math.max(-1, ...[...document.querySelectorAll('[data-land]')].map(part => Number(part.dataset.land))));
   }
 
-  // Show the end of the animation at once, and that of every other one that ends by itself.
+  // Show the end of the reveal's animation at once, and of every other animation that would end by itself.
   function skipReveal() {
     animations.forEach(animation => animation.finish());
     animations = [];
@@ -506,7 +509,7 @@ function stopTones() {
     const isNew = shownScene !== null && scene !== shownScene;
     shownScene = scene;
     const sums = [...document.querySelectorAll('.tally')].map(tally => tally.textContent).join();
-    const wereSumsShown = sums === shownSums; // a later step of the turn shows the same sums, which have appeared already
+    const wereSumsShown = sums === shownSums; // later steps of the turn show the same sums, which need not appear again
     shownSums = sums;
     if (!isNew || !scene) return;
     animations = [];

@@ -27,7 +27,7 @@ if (document.getElementById('options')?.matches('form')) {
     return options;
   }
 
-  // Show the text field of a row whose choice is a text of one's own, such as a map.
+  // Show the text field of each row in which the owner's own text is chosen, such as a map.
   function showOwnTexts() {
     for (const row of form.querySelectorAll('[data-option]')) {
       row.classList.toggle('own', row.querySelector('[data-own-text]')?.checked ?? false);
@@ -81,7 +81,7 @@ if (document.getElementById('restore')) {
   const backup = document.getElementById('backup');
   const note = document.getElementById('note');
 
-  // Return the settings that a control changes, with their values. Controls in one element with data-together change together.
+  // Return the settings that a control changes, with their values. All controls in an element with data-together are sent together.
   function valuesOf(control) {
     if (control.dataset.values) return JSON.parse(control.dataset.values);
     const controls = control.closest('[data-together]')?.querySelectorAll('input') ?? [control];
@@ -108,8 +108,7 @@ if (document.getElementById('restore')) {
     if (answer.ok && answer.note) reloadAfterRestart();
   });
 
-  // Wait for the restart of the service, then load the page anew. The service has restarted once its uptime is smaller than
-  // before.
+  // Wait until the service has restarted, then load the page anew. It has restarted when its uptime is shorter than before.
   let uptimeS = -1;
   let isWaiting = false;
   async function reloadAfterRestart() {

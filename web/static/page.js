@@ -1,5 +1,5 @@
-// Shared by all pages: sentences, requests, the browser's storage, keys and forms that send requests, and the check of
-// receipts and of chance.
+// What all pages share: sentences, requests, the browser's storage, keys and forms that send requests, and the checks of receipts
+// and of chance.
 import { sha256 } from './sha256.js';
 
 // ---- sentences ----
@@ -36,8 +36,8 @@ const REQUEST_TIMEOUT_MS = 20000;
 const REFUSAL_MS = 8000; // how long a refusal is shown
 let refusalTimer = 0;
 
-// Show beside the keys why a request was refused. An empty text removes it. `link` has the address and the name of a
-// paragraph of the rules. A hint is no refusal: what was tapped is right, but too early.
+// Show beside the keys why a request was refused. An empty text removes what is shown. `link` has the address and the name of a
+// paragraph of the rules. `isHint` is for a tap that was right but too early, which is no refusal.
 export function showRefusal(text, link, isHint = false) {
   const line = document.getElementById('said');
   if (!line) return;
@@ -52,8 +52,8 @@ export function showRefusal(text, link, isHint = false) {
   if (text) refusalTimer = setTimeout(() => { document.getElementById('said').textContent = ''; }, REFUSAL_MS);
 }
 
-// Send a JSON request. Return the fields of the answer, with `ok` and `status` (0 if the table did not answer). Unless it is
-// `ok`, `error` has the message.
+// Send a JSON request. Return the fields of the answer, with `ok` and with `status`, which is 0 if the table did not answer. If
+// the request was not carried out, `ok` is false and `error` has the message.
 export async function request(url, body = {}) {
   try {
     const answer = await fetch(root + url, {
@@ -74,7 +74,7 @@ export async function request(url, body = {}) {
   }
 }
 
-// Send a JSON request after a tap: its refusal is shown, and an earlier one disappears.
+// Send a JSON request after a tap. Show why it was refused, if it was, instead of the reason for an earlier refusal.
 export async function post(url, body) {
   const answer = await request(url, body);
   const { message = '', link, reason } = answer.error ?? {};
@@ -135,8 +135,9 @@ export function storeSetting(name, value) {
 
 // ---- keys ----
 
-// Keys send requests (`data-post` has the address, `data-body` the JSON). `data-edge`: already at the touch, not at the
-// click. `data-space`: also by the space bar. `data-sure`: a question comes first. `data-arm`: shows another key.
+// Keys send requests: `data-post` has the address, and `data-body` the JSON. A key with `data-edge` acts at the touch instead
+// of at the click. A key with `data-space` is pressed by the space bar, too. A key with `data-sure` asks a question before
+// it acts. A key with `data-arm` only shows a second key, which acts.
 const QUESTION_MS = 8000; // an unanswered question disappears
 
 // Ask before something that cannot be undone. The question covers the page's sign. The harmless answer has the focus and is
@@ -182,8 +183,8 @@ export function askFirst(key, { question, yes, no }, act) {
 }
 
 {
-  const SECOND_KEY_MS = 20000; // then a second key disappears again
-  const OVERRULE_AFTER_MS = 5000; // gives the camera time to see a move that was just made
+  const SECOND_KEY_MS = 20000; // after this time a second key disappears again
+  const OVERRULE_AFTER_MS = 5000; // in this time the camera should see a move that was just made
 
   function showSecondKey(id) {
     const key = document.getElementById(id);
@@ -204,8 +205,8 @@ export function askFirst(key, { question, yes, no }, act) {
     menu.querySelector('summary').focus({ preventScroll: true });
   }
 
-  // The key that overrules the camera (#force) appears only after the camera has disagreed with people for a while:
-  // `isRefused` is a refused confirmation, and data-wrong marks a board that the camera finds wrong.
+  // The key that overrules the camera (#force) appears only after the camera has disagreed with people for a while. It disagrees
+  // if it finds the board wrong (`data-wrong`), or if the table has just refused what people confirm (`isRefused`).
   let disagreement = ''; // the body of the key's request, which names the disputed step
   let overruleTimer = 0;
   function updateOverruleKey(isRefused) {
@@ -247,7 +248,8 @@ export function askFirst(key, { question, yes, no }, act) {
     if (answer.ok) document.dispatchEvent(new CustomEvent('answered', { detail: { ...answer, url } }));
   }
 
-  // Act after a question was answered. A key without an address sends its form, or leaves the action to another script.
+  // Act after a question was answered with yes. A key without an address sends its form, or leaves the action to another script,
+  // which gets the event `sure`.
   function carryOut(key) {
     if (key.dataset.post) sendRequest(key);
     else if (key.form) key.form.requestSubmit();
@@ -306,11 +308,12 @@ document.addEventListener('submit', async event => {
 
 // ---- downloads that take long ----
 
-// While a page waits for a file that takes long to make (data-wait), its key says so and counts the seconds. Scripts do not
-// learn when a download begins. So the request carries a token, and the answer sets a cookie with that token.
+// While a page waits for a file that takes long to make, the key that has requested it says so (`data-wait`) and counts the
+// seconds. Scripts do not learn when a download begins. So the request carries a token, and the answer sets a cookie with that
+// token, for which this script waits.
 {
   const CHECK_INTERVAL_MS = 250;
-  const pendingFiles = new Map(); // by the key: the function that ends the wait
+  const pendingFiles = new Map(); // for each key that waits, the function that ends the wait
 
   function beginWait(key, words, token) {
     const note = key.querySelector('small') ?? key.appendChild(document.createElement('small'));

@@ -23,7 +23,7 @@ const sceneIndexOf = link => Number(link.getAttribute('href').slice(4));
 // Return the index of the first scene of a link's turn.
 const firstSceneIndexOf = link => Number(link.dataset.first ?? sceneIndexOf(link));
 
-// Return the promise of a scene's fragment, or null if there is no such scene. Neighbours of a scene are fetched in advance.
+// Return the promise of a scene's fragment, or null if there is no such scene. Scenes that were fetched before are cached.
 function fetchScene(index) {
   if (index < 0 || index > lastIndex) return null;
   if (!sceneCache.has(index)) {

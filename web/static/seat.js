@@ -3,9 +3,10 @@ import { forget, post, readSetting, recall, remember, request, root, say, showRe
 import { sha256 } from './sha256.js';
 import { board, centre, framesSvg, page } from './squares.js';
 
-const RECEIPT_DELAY_MS = 300; // the page shows the sealed order first, because SHA-256 takes a slow phone some time
-// An order that was sent without an answer, and its salt: random text that makes its receipt unguessable. If it is sent again,
-// it has the same salt, so the table knows that it is the same order.
+// A receipt is checked only after the page has shown the sealed order, because a slow phone needs some time for SHA-256.
+const RECEIPT_DELAY_MS = 300;
+// An order that was sent and has got no answer, with its salt: random text without which others could find the order by its
+// receipt. If the order is sent again, it has the same salt. So the table knows that it is the same order.
 let unanswered = {};
 
 export const icon = drawing => `<svg class="ic" viewBox="0 0 100 100" aria-hidden="true"><use href="#${drawing}"/></svg>`;
@@ -34,8 +35,8 @@ export async function handIn(action) {
   return answer.ok;
 }
 
-// An order that is taken back returns to its form once that is on the page. Handed in again, it gets a new salt, because its
-// receipt must not tell that the order is the same.
+// An order that is taken back returns to the form for orders, once that is on the page. If it is handed in again, it gets a new
+// salt. Otherwise its receipt would tell that it is the same order.
 let returned = {};
 document.addEventListener('answered', ({ detail: { url, action } }) => {
   if (!url.endsWith('/take-back')) return;
@@ -44,7 +45,7 @@ document.addEventListener('answered', ({ detail: { url, action } }) => {
   document.dispatchEvent(new Event('shown'));
 });
 
-// Return the order that was taken back, the first time only. Empty if there is none.
+// Return the order that was taken back. Only the first call does: afterwards, or if there is none, it is empty.
 export function takeReturnedOrder() {
   const { action, moment } = returned;
   returned = {};
@@ -57,8 +58,8 @@ document.addEventListener('submit', event => {
   handIn(event.target.elements.action.value.trim());
 });
 
-// The first text in the receipt's font takes a phone long. So the font is prepared while the browser is idle. Safari has no
-// idle callback.
+// A phone needs long to draw the first text in the font of receipts. So the font is prepared while the browser is idle. Safari
+// cannot tell when that is, and prepares it soon.
 (globalThis.requestIdleCallback ?? setTimeout)(() => {
   const canvas = document.createElement('canvas').getContext('2d');
   if (!canvas) return;
@@ -93,7 +94,7 @@ function paintSwitches() {
   for (const key of document.querySelectorAll('[data-switch]')) {
     const on = isSwitchOn(key.dataset.switch);
     const small = key.querySelector('small');
-    // A key with a small text shows its state there. Another key's label says what a tap would do.
+    // A key with a small text shows the state of its switch there. The label of any other key says what a tap would do.
     const label = small ?? key;
     const state = on ? say('on') : say('off');
     const action = on ? key.dataset.on : key.dataset.off;
@@ -117,7 +118,7 @@ paintSwitches();
 // The switch `cover` puts a shutter over everything secret on the page (data-secret), so that nobody else sees it. A touch
 // opens it for some seconds. What is under the shutter is neither drawn nor read by screen readers.
 {
-  const OPEN_MS = 8000; // after the last touch
+  const OPEN_MS = 8000; // how long the shutter stays open after the last touch
   const rootElement = document.documentElement;
   let closeTimer = 0;
   let isOpen = false;
@@ -189,15 +190,15 @@ paintSwitches();
 
 // ---- one phone for both seats ----
 
-// Players hand one phone to each other. A page that is left or hidden is emptied, and the browser's back key leads to the
-// cover.
+// Players hand one phone to each other, and a cover (`/pass`) comes between the pages of their seats. A seat's page that is left
+// or hidden is emptied, and the browser's back key leads to the cover.
 if (document.querySelector('.passed, .passing')) {
   const seat = document.getElementById('live')?.dataset.seat;
 
   const clearPage = () => document.getElementById('live')?.replaceChildren();
   const showCover = () => location.replace(`${root}/pass`);
 
-  // The drafts of the other side must not be readable while this side is shown.
+  // While the page of this seat is open, the drafts of the other seat must not be readable.
   if (seat) {
     const other = seat === 'south' ? 'north' : 'south';
     forget(name => name.includes(`:${other}:`));
@@ -219,8 +220,8 @@ if (document.querySelector('.passed, .passing')) {
 
 // ---- the signal of a turn ----
 
-// When this seat comes on turn, the phone vibrates and plays a short tone. Browsers permit tones only after the page was
-// touched.
+// When this seat comes on turn, the phone vibrates and plays a short tone. Browsers permit tones only on a page that somebody
+// has touched.
 {
   const VIBRATION_MS = 120;
   const MAX_DELAY_MS = 100;
@@ -252,12 +253,12 @@ if (document.querySelector('.passed, .passing')) {
     const isOnTurn = document.getElementById('live')?.dataset.asked !== undefined;
     if (isOnTurn && wasOnTurn === false && isSwitchOn('signal')) {
       if (navigator.userActivation?.hasBeenActive) navigator.vibrate?.(VIBRATION_MS);
-      whenIdle(playTone, { timeout: MAX_DELAY_MS }); // the page is drawn first
+      whenIdle(playTone, { timeout: MAX_DELAY_MS }); // after the page has been drawn
     }
     wasOnTurn = isOnTurn;
   }
 
-  // The effect of the touch is drawn first, because making an audio context takes long.
+  // Making an audio context takes long. So it waits until the effect of the touch has been drawn.
   for (const touch of ['pointerdown', 'keydown']) document.addEventListener(touch, () => whenIdle(prepareAudio), { passive: true });
   document.addEventListener('shown', signalTurn);
   signalTurn();
@@ -326,8 +327,9 @@ if (document.querySelector('.passed, .passing')) {
 
 // ---- orders in slots ----
 
-// The draft of a seat's orders, one letter in each slot. It stays in this browser until it is handed in. An order's key fills
-// the chosen slot, or else the first free one. Slots can be moved by dragging, by keys, or by the keyboard's arrows.
+// The draft of a seat's orders has one letter in each slot. It stays in this browser until it is handed in. The key of an order
+// fills the chosen slot, or else the first free one. Orders are moved to other slots by dragging, by keys of the page, or by
+// the arrows of a keyboard.
 {
   const FREE = ' ';
   const MIN_DRAG_PX = 8; // a shorter movement is a tap
@@ -341,8 +343,8 @@ if (document.querySelector('.passed, .passing')) {
   const keyOfTyped = letter => orderKeys().find(key => key.dataset.initial === letter) ?? keyOf(letter);
   let draft = []; // a letter for each slot, or FREE
   let chosen = -1; // the chosen slot, or -1
-  let lastChosen = 0;
-  let plannedDraft = '';
+  let lastChosen = 0; // the slot that was chosen before, which gets the focus if its keys disappear
+  let plannedDraft = ''; // the draft whose plan is drawn on the board
   let drawnKey = ''; // key under which the draft on the page is stored
 
   function storeDraft() {
@@ -382,7 +384,7 @@ if (document.querySelector('.passed, .passing')) {
 
   function paint() {
     if (!form()) {
-      if (!drawnKey || page().dataset.question !== undefined) return; // a question hides the form for a while only
+      if (!drawnKey || page().dataset.question !== undefined) return; // behind a question the form is only hidden for a while
       draft = [];
       drawnKey = '';
       storeDraft();
@@ -577,11 +579,11 @@ if (document.querySelector('.passed, .passing')) {
 
 // ---- the taps of an action ----
 
-// The guide of a first game knows the next action in notation, and shows how to enter it. Functions here return its taps up to
-// the one that hands it in. A tap is a list of
-//   - its target: a selector, or a square such as @c4,
-//   - the signs that it is done: selectors, each perhaps with the text of its element, of which any is enough,
-//   - a mistake that may come first: a selector of it, and the target that corrects it.
+// The guide of a first game knows the next action in notation, and shows how to enter it. The functions here return the taps
+// that enter an action, up to the tap that hands it in. A tap is a list of
+//   - its target: the selector of a key, or a square such as @c4,
+//   - the signs that the tap is done, any of which is enough: selectors, each perhaps with the text that its element must have,
+//   - a mistake that has to be corrected first: the selector that shows it, and the target that corrects it.
 const tapOn = key => [key, [[`${key}[aria-pressed=true]`]]];
 
 function slotTaps(text) {
@@ -592,7 +594,7 @@ function slotTaps(text) {
   return [...taps, ['#hand-in']];
 }
 
-// A card, one of its keys and a lane. The first key of a card is chosen with the card.
+// Return the taps for a choice: a card, one of its keys and a lane. A tap on the card already chooses its first key.
 function cardTaps(text) {
   const picks = document.getElementById('picks');
   const choices = JSON.parse(picks?.dataset.choices ?? '[]');
@@ -608,7 +610,8 @@ function cardTaps(text) {
   ];
 }
 
-// Each piece, its kind of order and its direction. Whole codes are compared, because a kind may have no letter.
+// Return the taps for orders: for each piece the piece, its kind of order and its direction. The whole code of an order, such as
+// `aE`, is compared, because a kind may have no letter of its own.
 function unitTaps(text) {
   const { kinds, directions } = JSON.parse(document.getElementById('sheet').dataset.sheet);
   return text.split(' ').flatMap(part => {
@@ -628,7 +631,8 @@ function unitTaps(text) {
   });
 }
 
-// A key that begins a play, then its squares. `data-taps` of the page lists the taps so far, with a space after each.
+// Return the taps for a play: the key that begins it, and its squares. `data-taps` of the page lists the taps so far, with a
+// space after each.
 function playTaps([key, squares]) {
   const taps = key ? [tapOn(`[data-begin="${key}"]`)] : [];
   let tapped = `${key} `;
@@ -649,8 +653,8 @@ function tapsFor(text, play) {
 
 // ---- help ----
 
-// “What can I do now?”: a sheet that covers the keys of the page, but not sign and board. Its content is requested whenever it
-// opens.
+// “What can I do now?” opens a sheet that covers the keys of the page, but not the sign and the board. Its content is requested
+// whenever it opens.
 {
   const SVG = 'http://www.w3.org/2000/svg';
   const sheet = () => document.getElementById('help');
@@ -682,7 +686,7 @@ function tapsFor(text, play) {
     frameSquares(answer.squares);
   }
 
-  // Show the coach's answer in the sheet. Its keys are disabled while it thinks.
+  // Show the coach's answer in the sheet. While the coach thinks, the keys that ask it are disabled.
   async function advise(key) {
     const advice = sheet().querySelector('#advice');
     const { seat, moment } = page().dataset;
@@ -712,8 +716,8 @@ function tapsFor(text, play) {
 
 // ---- the guide ----
 
-// The guide of a first game: a tag “Press this” points at the next key or square. Which one that is follows from what the page
-// shows.
+// In a first game a tag “Press this” points at the key or square that has to be tapped next. Which one that is follows from what
+// the page shows: it is the first tap of the proposed action that is not done.
 {
   const findTag = () => document.getElementById('press');
   const find = selector => (selector ? page().querySelector(selector) : null);
@@ -731,7 +735,7 @@ function tapsFor(text, play) {
     return ['[data-post="/workbench/tidy"]', '.act.hands .go', '[data-post$="/resume"]'].find(selector => isSeen(find(selector))) ?? null;
   }
 
-  // Return the points at which the tag may point: x and y in px from the page's corner, and whether the tag is below it.
+  // Return the points at which the tag may point: x and y in px from the page's corner, and whether the tag is below the point.
   function tagPoints(target) {
     const pageRect = page().getBoundingClientRect();
     if (!target.startsWith('@')) {
@@ -755,7 +759,8 @@ function tapsFor(text, play) {
   const overlapArea = (box, left, top, width, height) => Math.max(0, Math.min(box.right, left + width) - Math.max(box.left, left))
     * Math.max(0, Math.min(box.bottom, top + height) - Math.max(box.top, top));
 
-  // Return the place of the tag that hides least: of other pieces for a square, of the texts of keys and slots for a key.
+  // Return the place of the tag that hides least. For a square it must not hide other pieces, and for a key not the texts of keys
+  // and slots.
   function bestPlace(target, width, height) {
     const pageRect = page().getBoundingClientRect();
     const isKey = !target.startsWith('@');

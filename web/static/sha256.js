@@ -1,4 +1,5 @@
-// SHA-256 by FIPS 180-4, whose names the variables have. Browsers offer crypto.subtle on HTTPS only.
+// SHA-256. Variables have their names from the standard, FIPS 180-4. Browsers have this function themselves (crypto.subtle), but
+// offer it only to pages over HTTPS.
 const primes = [];
 for (let n = 2; primes.length < 64; n += 1) if (primes.every(prime => n % prime)) primes.push(n);
 // the first 32 bits of a number's fraction

@@ -1,5 +1,5 @@
-// The squares of a seat's board: which one a tap means, where each is drawn, marks over and under the pieces, and the board
-// by keyboard. Units of the drawing: a square is 100 wide, x to the right, y down. Points are [x, y].
+// The squares of a seat's board: where each is drawn, which one a tap means, marks over and under the pieces, and how the board
+// is used by keyboard. Units of the drawing: a square is 100 wide, x points to the right and y down. Points are [x, y].
 export const page = () => document.getElementById('live');
 export const board = () => page()?.querySelector('.view .board');
 
@@ -68,7 +68,7 @@ export const dotsSvg = squares => (squares.length ? `<path class="dots" d="${squ
 // Return a cased arrow along the centres of squares. It begins and ends a little outside the centres.
 export function arrowSvg(squares) {
   const points = squares.map(centre);
-  // a point on the line between two points, some units before the second one
+  // return a point on the line between two points, some units before the second point
   const before = (from, to, units) => {
     const length = Math.hypot(to[0] - from[0], to[1] - from[1]) || 1;
     return [0, 1].map(axis => to[axis] - (to[axis] - from[axis]) * units / length);
@@ -108,7 +108,7 @@ export function drawMarks(under, over, chosen = []) {
 // ---- the board by touch and by keyboard ----
 
 const ARROW_STEPS = { ArrowUp: [0, 1], ArrowDown: [0, -1], ArrowLeft: [-1, 0], ArrowRight: [1, 0] };
-let cursor = null; // the square that the arrow keys have reached
+let cursor = null; // the square that the arrow keys have reached, null before the first of them
 const isCursorShown = () => Boolean(cursor) && document.activeElement === board();
 function cursorSvg() {
   if (!isCursorShown()) return '';
@@ -122,8 +122,8 @@ function squareWords(square) {
   return [square, ...parts.map(words => words.replace(square, '').trim())].join(', ').replaceAll('"', '');
 }
 
-// Handle taps on the board, and the same by keyboard, while the page has an element with this `data-mode`. `tap` receives a
-// square, `tappable` returns the squares on which a tap has an effect, and `paint` redraws the marks.
+// Handle taps on the board by finger and by keyboard, while the page has an element with this `data-mode`. `tap` gets the square,
+// `tappable` returns the squares on which a tap has an effect, and `paint` draws the marks again.
 export function onTap(mode, { tap, tappable = () => new Set(), paint }) {
   const isActive = () => page()?.querySelector(`[data-mode="${mode}"]`) && board();
   document.addEventListener('click', event => {
@@ -156,7 +156,7 @@ export function onTap(mode, { tap, tappable = () => new Set(), paint }) {
   makeFocusable();
 }
 
-// Write the line beside the board: `head` in bold type, then the rest. Without `head` it is the line's hint.
+// Write the line beside the board: `head` in bold type, then the rest. Without a `head` the line shows its hint.
 export function writeLine(head, rest = '') {
   const line = document.getElementById('told');
   if (!line) return;

@@ -3,11 +3,11 @@ import { readSetting, storeSetting } from './page.js';
 
 // ---- the voice ----
 
-// The table screen speaks the lines of the table, each once, after a tap on the key for sound. Browsers permit speech only after
-// a tap. The machine's own screen (kiosk) needs none.
+// After a tap on its key for sound, the table screen speaks the lines of the table, each once. Browsers permit speech only after
+// a tap. The machine's own screen (kiosk) needs no tap.
 {
   const SETTING = 'voice';
-  const MAX_SPOKEN_LINES = 2; // of those that arrive together
+  const MAX_SPOKEN_LINES = 2; // maximum number of lines that are spoken of those that arrive together
   const key = document.getElementById('sound');
   const isKiosk = document.documentElement.classList.contains('kiosk');
   const streamWithoutVoice = document.body.dataset.live;
@@ -103,7 +103,7 @@ document.adoptedStyleSheets.push(sheet);
 // A wide screen shows pages that fit above the sign. On narrower ones people scroll.
 const isWide = matchMedia('(min-width:1101px) and (min-aspect-ratio:5/4)');
 
-// Show the page that begins with the first tile. Return the number of the tile after it.
+// Show the page that begins with `firstTile`. Return the index of the tile after the page.
 function showTiles() {
   const tiles = [...document.querySelectorAll('.tables>.t')];
   const others = tiles.filter((tile) => !tile.matches('.call'));
@@ -111,7 +111,7 @@ function showTiles() {
   if (firstTile >= others.length) firstTile = 0;
   const hidden = isWide.matches && tiles.length > MAX_TILES
     ? others.filter((_, index) => index < firstTile || index >= firstTile + freePlaces) : [];
-  // Hidden by a style sheet, because the next fragment would remove attributes from the tiles.
+  // Tiles are hidden by a style sheet, because the next fragment would remove attributes from them.
   const selectors = hidden.map((tile) => `.tables>:nth-child(${tiles.indexOf(tile) + 1})`);
   sheet.replaceSync(selectors.length ? `${selectors.join()}{display:none}` : '');
   return firstTile + freePlaces;
@@ -136,7 +136,7 @@ const RANKS_PAGE_MS = 8000;
 const MIN_ROWS = 3;
 let firstRow = 0; // first row of the shown page
 
-// Show the page that begins with the first row. Return the number of the row after it.
+// Show the page that begins with `firstRow`. Return the index of the row after the page.
 function showRanks() {
   const list = document.querySelector('.ranks ol');
   const sign = document.querySelector('.hub>.sign');

@@ -14,7 +14,7 @@ let drag = null;
 // ---- the table ----
 
 const RETRY_MS = 1000;
-const MIN_DRAG = 6; // a shorter movement is a click; in pixels of the picture
+const MIN_DRAG = 6; // in pixels of the picture: a shorter movement is a click
 let wantedFrame = null;
 let isLoading = false;
 
@@ -133,7 +133,7 @@ async function movePiece(id, [fileStep, rankStep]) {
   const origin = piece?.square ?? (piece && nearestSquare(centreOf(piece.outline)));
   if (!origin) return;
   const next = String.fromCharCode(origin.charCodeAt(0) + fileStep) + (Number(origin.slice(1)) + rankStep);
-  // a piece beside a square first moves into it
+  // a piece beside the squares first moves into the nearest one
   const square = piece.square ? next : origin;
   if (square in world.squares) await requestHand('/workbench/piece', { id, square });
 }
