@@ -1,5 +1,9 @@
 """The MQTT adapter: follows a table, publishes its public state, and accepts a few commands.
 
+MQTT passes messages through a *broker*: whoever publishes a message on a topic reaches everybody
+who subscribes to that topic. The broker keeps the last message of a topic that is *retained*, and
+gives it to later subscribers at once.
+
 `topics` makes the messages, `discovery` describes them to Home Assistant, and `connection` sends
 them.
 """
@@ -30,7 +34,7 @@ from companion.table.table_view import TableView
 
 log = logging.getLogger(__name__)
 
-# Maximum number of signals that wait to be published. The oldest is dropped.
+# Maximum number of signals that wait to be published. If more come, the oldest are dropped.
 MAX_SIGNALS = 64
 # Interval in seconds of checks while nothing happens at the table.
 CHECK_INTERVAL_S = 0.5
@@ -41,12 +45,12 @@ PUBLISH_PAUSE_S = 0.1
 class MqttAdapter(Closeable):
     """Publishes the state of a table. A context manager whose `close` may be called twice.
 
-    - A thread of its own follows the table, and paho's thread serves the network. With
-      `threads=False` the table is checked only in `step`. The network still has its own thread.
-    - Only `use_settings` and `close` wait for the network: at most `FAREWELL_TIMEOUT_S` for each
-      last message.
-    - If MQTT is switched off or the topic changes, the retained messages of this table are cleared
-      at a connected broker.
+    - A thread of its own follows the table, and the thread of the library paho serves the network.
+      With `threads=False` there is no thread for the table, which is then checked only in `step`.
+    - Only `use_settings` and `close` wait for the network: at most `FAREWELL_TIMEOUT_S` for each of
+      the last messages.
+    - If MQTT is switched off or its topic changes, the old retained messages are cleared, if the
+      broker is connected.
     """
 
     def __init__(
@@ -56,7 +60,7 @@ class MqttAdapter(Closeable):
         self._settings = settings
         self._clock = clock
         self.bell = StaffBell(table.redraw)
-        """The staff call, which is available while somebody hears it."""
+        """The bell by which a seat calls the staff, as long as the broker is connected."""
         self._threads = threads
         self.connection: BrokerConnection | None = None
         """The connection to the broker. None while MQTT is off."""
@@ -72,19 +76,16 @@ class MqttAdapter(Closeable):
 
     @property
     def sentence(self) -> str:
-        """Return the state of the connection as a sentence, for the Health page.
-
-        Empty if MQTT is off.
-        """
+        """The state of the connection as a sentence for the Health page. Empty if MQTT is off."""
         return self.connection.sentence if self.connection else ""
 
     @property
     def is_connected(self) -> bool:
-        """Return whether the broker is connected."""
+        """Whether the broker is connected."""
         return self.connection is not None and self.connection.is_connected
 
     def use_settings(self, settings: Settings) -> None:
-        """Use other settings. Topics that are no longer published are cleared at the broker."""
+        """Use other settings. Clear the topics at the broker that are no longer published."""
         old, new = self._settings.mqtt, settings.mqtt
         self._settings = settings
         if old != new:
@@ -92,7 +93,7 @@ class MqttAdapter(Closeable):
             self._connect()
 
     def step(self) -> None:
-        """Check the table and publish changes, if the adapter has no thread for that."""
+        """Publish what has changed at the table, if the adapter has no thread for that."""
         if not self._threads:
             self._publish_changes()
 
@@ -152,14 +153,15 @@ class MqttAdapter(Closeable):
     # ---- in the connection's thread ----
 
     def _note_connection(self, is_connected: bool) -> None:
-        # A connection that is being closed may still report. Nobody hears the bell through it.
+        # A connection that is being closed still reports that it is up or down. As it is no longer
+        # ours, nobody can hear the bell through it.
         is_listening = is_connected and self._settings.mqtt.staff and self.connection is not None
         self.bell.set_listening(is_listening)
         self._table.redraw()
 
     def _execute_command(self, topic: str, payload: bytes, is_retained: bool) -> None:
-        """Execute one of the few allowed commands. Any other is ignored."""
-        # The broker repeats a retained command at every connect, when it is long out of date.
+        """Execute one of the few allowed commands. Ignore any other."""
+        # The broker sends a retained command again at every connect, when it is long out of date.
         if is_retained:
             return
         base = self._settings.mqtt.base_topic
@@ -170,7 +172,8 @@ class MqttAdapter(Closeable):
                 self.bell.cancel()
         elif topic == f"{base}/{topics.PAUSED_SET}" and payload in (b"ON", b"OFF"):
             pause_or_resume = self._table.pause if payload == b"ON" else self._table.resume
-            # No clock runs, or it is already in that state. The retained state shows this.
+            # Refused if no clock runs, or if it is in that state already. The sender can see that
+            # by the retained state.
             with suppress(Illegal):
                 pause_or_resume("table")
 
@@ -179,12 +182,12 @@ class MqttAdapter(Closeable):
     def _publish_changes(self) -> float:
         """Publish what is new at the table, and return the pause in seconds before the next step.
 
-        0 means that nothing is new, so the follower waits for the table (see `TableFollower`).
+        The pause is 0 if nothing is new: the follower then waits for the table (`TableFollower`).
         """
         connection, mqtt = self.connection, self._settings.mqtt
         if connection is None:
             return CHECK_INTERVAL_S
-        # The table's version changes with the bell, too.
+        # The version of the table also changes if only the bell has changed.
         version = self._table.version
         if version == self._published_version and not self._signals:
             return 0.0
@@ -200,9 +203,10 @@ class MqttAdapter(Closeable):
             topics.SEATS_TAKEN: topics.seats_message(view, language, with_names=mqtt.names),
             topics.DEVICES: topics.devices_message(view, language),
         }
-        # The clock of the decision that is due, and both seats' chess clocks.
+        # The clock of the decision that is due, and the chess clocks of both seats.
         clocks = (view.time.clock, tuple(view.time.clocks.items()))
-        # A clock that only runs keeps its message. Otherwise every check would publish new seconds.
+        # As long as a clock only runs on, its message stays. Otherwise every check would publish
+        # other seconds.
         if clocks != self._published_clocks:
             self._published_clocks = clocks
             state[topics.CLOCK] = topics.clock_message(
@@ -215,7 +219,7 @@ class MqttAdapter(Closeable):
         return PUBLISH_PAUSE_S
 
     def _events(self, view: TableView, language: str) -> Iterator[Mapping[str, Any]]:
-        """Yield the events since the last time: public signals, and changes of the staff call."""
+        """Yield the events since the last call: public signals, and changes of the staff call."""
         while self._signals:
             event = topics.cue_event(self._signals.popleft(), view, language)
             if event is not None:
@@ -227,7 +231,7 @@ class MqttAdapter(Closeable):
 
 
 def retained_topics(mqtt: MqttSettings) -> set[str]:
-    """Return the topics of this table that the broker retains."""
+    """Return the topics on which a table with these settings publishes retained messages."""
     if not mqtt.enabled:
         return set()
     retained = {f"{mqtt.base_topic}/{name}" for name in topics.RETAINED}

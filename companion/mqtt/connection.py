@@ -1,7 +1,7 @@
-"""The connection to a broker: paho's thread connects and reconnects, and sends what is published.
+"""The connection to a broker. A thread of the library paho connects, reconnects and sends.
 
-Nobody waits for the broker, except `close` for a moment. Only the newest payload of each retained
-topic is remembered. After every connect all of them are published.
+Nobody waits for the broker, except `close` for a moment. The newest payload of each retained topic
+is remembered, and after every connect all of these are published again.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 # Payloads of the topic that says whether the table is online.
 ONLINE = b"online"
 OFFLINE = b"offline"
-# Pause in seconds after the first failure, and maximum pause. It doubles each time.
+# Pause in seconds after the first failure to connect, and maximum pause. It doubles each time.
 MIN_PAUSE_S = 1
 MAX_PAUSE_S = 60
 # Maximum size of a command in bytes. Longer messages are ignored.
@@ -45,15 +45,15 @@ MAX_PASSWORD_BYTES = 256
 
 
 class BrokerError(CompanionError, ConnectionError):
-    """A connection to the broker is impossible. The message says why and what to do."""
+    """No connection to the broker is possible. The message says why, and what to do."""
 
     kind = "mqtt"
 
 
 def new_client(settings: MqttSettings) -> Client:
-    """Return a client with user, password and TLS context.
+    """Return a client of paho with user, password and TLS context.
 
-    Raises `BrokerError` if that is impossible.
+    Raises `BrokerError` if paho is missing, or a file that the settings name cannot be used.
     """
     try:
         from paho.mqtt import client as paho  # noqa: PLC0415 - an optional package, and it takes time
@@ -73,11 +73,11 @@ def new_client(settings: MqttSettings) -> Client:
 
 
 def read_password(path: str) -> str | None:
-    """Return the one line of a password file. None without a file.
+    """Return the only line of a password file, or None if `path` is empty.
 
-    Raises `BrokerError`, whose message does not repeat the content. Files of several lines are
-    refused, so that nobody who may change the settings can send another secret of this machine to a
-    broker.
+    Raises `BrokerError`, whose message does not repeat the content. A file of several lines is
+    refused. Otherwise somebody who may change the settings could send another secret of this
+    machine, such as a private key, to a broker.
     """
     if not path:
         return None
@@ -126,9 +126,9 @@ class _SelfClosingSocket(ssl.SSLSocket):
 class BrokerConnection(Closeable):
     """One connection to a broker, from `start` to `close`. `close` may be called twice.
 
-    Paho's thread reconnects whenever it is lost. That thread calls `on_message` with the topic and
-    payload of a message and whether the broker had retained it, and `on_state` with whether the
-    connection is up.
+    The thread of paho reconnects whenever the connection is lost. It calls `on_message` with the
+    topic and the payload of a message and whether the broker had retained it, and `on_state` with
+    whether the connection is up.
     """
 
     def __init__(
@@ -145,7 +145,8 @@ class BrokerConnection(Closeable):
         # Topics to subscribe to.
         self._command_topics = command_topics
         self._on_message = on_message
-        # Called after every attempt and change. `start` calls it if no attempt is possible.
+        # Called after every attempt to connect and after every change, by the thread of paho. If no
+        # attempt is possible, `start` calls it.
         self._on_state = on_state
         self._lock = threading.RLock()
         # The newest payload of each retained topic.
@@ -155,7 +156,7 @@ class BrokerConnection(Closeable):
         host, port = settings.host, settings.port
         self.sentence = say("Connecting to the broker {host}, port {port}.", host=host, port=port)
         """The state of the connection as a sentence, and what to do about it."""
-        # Sentence on why the broker has refused the login. Empty if it has not.
+        # Sentence on why the broker has refused the login. Empty as long as it has not.
         self._refusal = ""
 
     # ---- from any thread ----
@@ -186,10 +187,10 @@ class BrokerConnection(Closeable):
         client.loop_start()
 
     def publish(self, state: Mapping[str, bytes], events: Iterable[tuple[str, bytes]] = ()) -> None:
-        """Publish payloads by topic as retained messages. An empty payload clears a topic.
+        """Publish messages: the retained ones of `state`, by topic, and `events`.
 
-        `events` are topics and payloads that are published once, and only while the broker is
-        connected.
+        An empty payload clears a topic. What has not changed is not published again. Events are
+        topics and payloads that are sent once, and are lost while the broker is not connected.
         """
         with self._lock:
             changes = {
@@ -205,9 +206,9 @@ class BrokerConnection(Closeable):
                     self._client.publish(topic, payload)
 
     def close(self, topics_to_clear: Iterable[str] = ()) -> None:
-        """Say that the table is offline, clear these topics, disconnect, and end the thread.
+        """Publish that the table is offline, clear these topics, disconnect, and end the thread.
 
-        Waits at most `FAREWELL_TIMEOUT_S` for each of these messages.
+        Wait at most `FAREWELL_TIMEOUT_S` for each of these messages.
         """
         client, self._client = self._client, None
         if client is None:
@@ -223,13 +224,13 @@ class BrokerConnection(Closeable):
 
     def _prepare_socket(self, sock: object) -> None:
         self._refusal = ""
-        # Nagle's algorithm would hold the second small message back, for some 40 ms, until the
-        # first one is acknowledged.
+        # Without this, Nagle's algorithm would hold back the second of two small messages for some
+        # 40 ms, until the first one is acknowledged.
         if isinstance(sock, socket.socket):
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def _handle_connect(self, client: Client, reason: ReasonCode) -> None:
-        """Publish everything if the broker accepts the login, or else note why it refuses."""
+        """Publish everything if the broker accepts the login. Otherwise, note why it refuses."""
         if reason.is_failure:
             self._refusal = say(
                 "The broker {host} refuses the table ({why}): check [mqtt] user and password_file.",
@@ -244,7 +245,7 @@ class BrokerConnection(Closeable):
             client.subscribe(topic)
         with self._lock:
             self.is_connected = True
-            # A new or restarted broker has none of the messages.
+            # A broker that was restarted or replaced has none of the messages.
             online = {self._availability_topic: ONLINE} if self._availability_topic else {}
             for topic, payload in {**online, **self._retained}.items():
                 client.publish(topic, payload, retain=True)
@@ -261,7 +262,7 @@ class BrokerConnection(Closeable):
             self._report_loss(say("The broker {host} does not answer.", host=host))
 
     def _report_loss(self, reason: str) -> None:
-        """Report that there is no connection."""
+        """Report that there is no connection, for this reason."""
         self.is_connected = False
         if reason != self.sentence and self._client:
             log.warning("MQTT: %s", reason)
@@ -269,7 +270,7 @@ class BrokerConnection(Closeable):
         self._on_state(False)
 
     def _handle_message(self, message: MQTTMessage) -> None:
-        """Handle a message from the broker. Its content must not end the connection."""
+        """Handle a message from the broker. Whatever it contains, the connection must not end."""
         if len(message.payload) > MAX_COMMAND_BYTES:
             return
         payload = bytes(message.payload)
@@ -307,7 +308,7 @@ TRIAL_TIMEOUT_S = 8.0
 
 
 def examine_broker(settings: MqttSettings) -> Iterator[Finding]:
-    """Connect once without publishing, and yield the result. Yield nothing if MQTT is off."""
+    """Connect once without publishing, and yield a finding. Yield nothing if MQTT is off."""
     if not settings.enabled:
         return
     attempted = threading.Event()

@@ -1,10 +1,11 @@
-"""The table as a device of Home Assistant.
+"""The table as a device of Home Assistant, a program that controls the devices of a home.
 
-One retained message under Home Assistant's discovery prefix describes it.
+Home Assistant finds devices by itself: each publishes one retained message that describes it, under
+a prefix on which Home Assistant listens. A component is one sensor, switch or button of the device.
 
-Source: Home Assistant, "MQTT", device discovery payload. `dev` (device), `o` (origin) and `cmps`
-(components) are its own short forms, also `p` (platform), `mf` (manufacturer), `mdl` (model) and
-`sw` (software version). A component is one sensor, switch or button of the device.
+Source: Home Assistant, "MQTT", device discovery payload. It defines the short keys `dev` (device),
+`o` (origin), `cmps` (components), `p` (platform), `mf` (manufacturer), `mdl` (model) and `sw`
+(software version).
 """
 
 from __future__ import annotations
@@ -39,8 +40,8 @@ def config_topic(settings: MqttSettings) -> str:
 def device_description(settings: MqttSettings, version: str) -> Mapping[str, Any]:
     """Return the description of the whole device.
 
-    `version` is that of the program. No component plays, reveals or ends anything. Components that
-    send commands are included if the settings allow them.
+    `version` is that of the program. Components that send commands are included only if the
+    settings allow them. Even these neither play nor reveal nor end anything.
     """
     base, device = settings.base_topic, device_id(settings)
     components = {**_game_sensors(base), **_table_sensors(base)}
@@ -179,10 +180,10 @@ def _sensor(
     icon: str | None = None,
     **extra: Any,
 ) -> dict[str, Any]:
-    """Return a sensor.
+    """Return a sensor that shows a value of the messages on a topic.
 
-    `extra` has more keys of Home Assistant, which replace those made here, such as
-    `json_attributes_topic`, the topic of the sensor's further values.
+    `template` is a Jinja template for that value. `extra` has more keys of Home Assistant, which
+    replace those made here, such as `json_attributes_topic`, the topic of further values.
     """
     component = {
         "p": "sensor",
@@ -200,8 +201,8 @@ def _binary_sensor(
 ) -> dict[str, Any]:
     """Return a sensor that is on while a Jinja condition on `value_json` holds.
 
-    A `switch` is such a sensor that also takes commands. `extra` is as in `_sensor`. An icon is
-    needed there only without a device class.
+    With the platform `switch`, it also sends commands. `extra` is as in `_sensor`. A sensor with a
+    device class needs no icon, because Home Assistant has one for each class.
     """
     template = f"{{{{ 'ON' if {condition} else 'OFF' }}}}"
     return _sensor(name, topic, template, p=platform, **extra)

@@ -2,8 +2,9 @@
 
 They contain only what everybody at the table may know.
 
-All topics begin with the one in the settings. All messages are retained except `event`, so the
-broker gives the last one to whoever subscribes later. docs/interfaces.md, "Topics", lists them.
+All topics begin with the one in the settings. All messages are retained except those on `event`, so
+that the broker gives the last one to whoever subscribes later. docs/interfaces.md, "Topics", lists
+the topics.
 
 The sign is the one sentence that says what the table waits for. A cue is what sounds and lights
 when something happens. The door of a seat is how it is played, such as `phone` or `machine`.
@@ -47,8 +48,9 @@ BOTH_COLOUR = SIGN_COLOUR
 # Colour of the turn while it waits for no seat, and of a seat without a game.
 NEUTRAL_COLOUR = "#FFFFFF"
 
-# Public cues of the table: those that lamps and tones show to everybody. The cues of a pad's keys
-# are private. The cues of games' events are published as well, see `event_types`.
+# Public cues of the table: those that lamps and tones show to everybody. The cues of the keys of a
+# pad are left out, because they would tell what a seat enters. The cues of the events of games are
+# published as well, see `event_types`.
 PUBLIC_CUES = (
     Cue.SEAT_TAKEN, Cue.ORDERS_WANTED, Cue.SEALED, Cue.TAKEN_BACK, Cue.REVEAL, Cue.STEP,
     Cue.HANDS_WANTED, Cue.BOARD_AGREES, Cue.BOARD_WRONG, Cue.TURN_PASSES, Cue.TIME_OUT, Cue.PAUSED,
@@ -101,9 +103,9 @@ def _chance_fields(chance: ChanceView | None, language: str) -> Mapping[str, Any
 
 
 def turn_message(view: TableView, language: str) -> Mapping[str, Any]:
-    """Return the seats that the table waits for, and a colour for a lamp.
+    """Return the seats that the table waits for, or after a game the winners.
 
-    After a game, return the winners.
+    Also return a colour for a lamp that shows whose turn it is.
     """
     seats = view.sign.seats
     if view.phase is Phase.OVER:
@@ -130,8 +132,9 @@ def turn_message(view: TableView, language: str) -> Mapping[str, Any]:
 def clock_message(view: TableView, now_s: float, wall_s: float) -> Mapping[str, Any]:
     """Return the clock: its time left now, and when it runs out.
 
-    Subscribers can count down by themselves, so it is not repeated while the clock runs. `now_s` is
-    the table's monotonic time, `wall_s` the Unix time of the same moment.
+    The message is not repeated while the clock runs, because subscribers can count down by
+    themselves. `now_s` is the table's monotonic time, and `wall_s` the Unix time of the same
+    moment.
     """
     clock = view.time.clock
     seats_left_s = {
@@ -207,7 +210,7 @@ def staff_message(bell: StaffBell, language: str) -> Mapping[str, Any]:
 def cue_event(signal: Signal, view: TableView, language: str) -> Mapping[str, Any] | None:
     """Return the event of a signal, with the text of the sign.
 
-    None if the signal has a cue that is not published.
+    Return None if the cue of the signal is not published.
     """
     if isinstance(signal.cue, Cue) and signal.cue not in PUBLIC_CUES:
         return None
