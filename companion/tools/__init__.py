@@ -1,4 +1,4 @@
 """Tools for developers: self-play with the whole service, and a check of a game for its author.
 
-May import everything except `cli`.
+This package may import everything except `cli`.
 """

@@ -1,7 +1,7 @@
 """Test what the table publishes over MQTT, with a real broker and a service in simulation.
 
-A broker gets what everybody at the table may know, and nothing that one seat hides. A missing
-broker delays nobody.
+A broker gets what everybody at the table may know, and nothing that one seat hides. If it is
+missing, slow or malicious, nobody at the table has to wait.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def retry_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def hand_in_all(companion: Companion, rng: Random) -> None:
-    """Hand in a random action for each awaited seat."""
+    """Hand in a random action for each awaited seat. The salt of all of them begins with 5a17."""
     session = session_of(companion.table)
     for seat in sorted(session.awaited_seats):
         action = session.require_game().random_action(session.state, seat, rng)
@@ -73,7 +73,7 @@ def hand_in_all(companion: Companion, rng: Random) -> None:
 
 
 def published_value(subscriber: Subscriber, name: str, base: str = "tabletop") -> Any:
-    """Return the last value that was published under a name, decoded from JSON."""
+    """Return the last message on the topic `base/name`, decoded from JSON."""
     payload = subscriber.last(f"{base}/{name}")
     assert payload, f"{base}/{name} was not published"
     return json.loads(payload)
@@ -83,6 +83,7 @@ def published_value(subscriber: Subscriber, name: str, base: str = "tabletop") -
 
 
 def test_a_game_is_published_without_early_orders(tmp_path: Path, broker: Broker) -> None:
+    """Play a whole game. Messages must follow it, but have no salt, name, receipt or key."""
     with (
         Subscriber(broker.port) as subscriber,
         table_with_broker(tmp_path, mqtt_settings(broker.port)) as companion,
@@ -92,6 +93,8 @@ def test_a_game_is_published_without_early_orders(tmp_path: Path, broker: Broker
         table.take_seat(Seat.SOUTH, "Mara")
         table.take_seat(Seat.NORTH, "Jonas")
         table.new_game("outbuffered", seed=1)
+
+        # after each decision, the retained messages say what the public view says
         while (view := table.view()).phase is not Phase.OVER:
             if view.phase is Phase.ORDERS:
                 hand_in_all(companion, rng)
@@ -103,19 +106,25 @@ def test_a_game_is_published_without_early_orders(tmp_path: Path, broker: Broker
             assert (state["phase"], state["turn"]) == (view.phase, view.turn.number)
             assert state["sign"] == view.sign.text
             assert state["waiting_for"] == sorted(view.sign.seats)
+
+        # after the game, they say who has won
         outcome = table.view().match.outcome
         assert outcome
         assert published_value(subscriber, "state")["result"] == outcome.reason
         assert published_value(subscriber, "turn")["seat"] == (
             next(iter(outcome.winners)) if outcome.winners else "none"
         )
+
+        # no message of the whole game has told a secret: the salt, names, receipts or the key
         own_payloads = [
             payload for topic, payload, _ in subscriber.messages if topic.startswith("tabletop/")
         ]
-        assert len(own_payloads) > 200
+        assert len(own_payloads) > 200, "too few messages to prove anything"
         for payload in own_payloads:
             for secret in (b"5a175a17", b"Mara", b"Jonas", b"receipt", companion.host_key.encode()):
                 assert secret not in payload
+
+        # the events of the game were published in order, but those of keys were not
         kinds = [
             json.loads(payload)["event_type"]
             for topic, payload, _ in subscriber.messages
@@ -132,6 +141,10 @@ def test_a_secret_changes_no_message(
     tmp_path: Path, broker: Broker, monkeypatch: pytest.MonkeyPatch, secret: str
 ) -> None:
     monkeypatch.setattr(reducer, "receipt_of", lambda *_: "ab" * 32)
+    """Play the same twice, with another hidden value. All messages must be the same.
+
+    Receipts are replaced, because they are hashes of the secret.
+    """
     begin, *hidden_values = SECRETS[secret]
     games = []
     for number, hidden_value in enumerate(hidden_values):
@@ -157,10 +170,10 @@ def test_a_secret_changes_no_message(
                     if not retained
                 ]
             )
-    # the subscriber's own messages, by which it waits for all others
+    # without the messages on "mark", which the subscriber itself sends to wait for all others
     first, second = ([message for message in game if message[0] != "mark"] for game in games)
     assert first == second
-    assert len(first) > 12
+    assert len(first) > 12, "too few messages to prove anything"
 
 
 def count_messages(subscriber: Subscriber, topic: str) -> int:
@@ -171,6 +184,7 @@ def count_messages(subscriber: Subscriber, topic: str) -> int:
 
 
 def test_a_running_clock_is_published_once(tmp_path: Path, broker: Broker) -> None:
+    """Let a clock of 60 s run for 5 s, and stop it by a command."""
     clock = FakeClock(wall_s=1_800_000_000.0)
     mqtt = mqtt_settings(broker.port, pause=True)
     with (
@@ -184,6 +198,8 @@ def test_a_running_clock_is_published_once(tmp_path: Path, broker: Broker) -> No
         first = published_value(subscriber, "clock")
         assert (first["runs"], first["left_s"], first["limit_s"]) == (True, 60.0, 60.0)
         assert first["ends_at"] == "2027-01-15T08:01:00+00:00"
+
+        # five seconds later, nothing more was published about the clock
         count = count_messages(subscriber, "tabletop/clock")
         for _ in range(5):
             clock.advance(1)
@@ -191,6 +207,8 @@ def test_a_running_clock_is_published_once(tmp_path: Path, broker: Broker) -> No
             publish_now(companion)
         subscriber.sync()
         assert count_messages(subscriber, "tabletop/clock") == count
+
+        # a command stops the clock, and 55 s are left
         subscriber.publish("tabletop/paused/set", b"ON")
 
         def is_paused() -> bool:
@@ -218,6 +236,8 @@ def test_home_assistant_finds_one_device_and_its_parts(tmp_path: Path, broker: B
             assert device["dev"]["name"] == "Table 3"
             assert device["o"]["name"] == "tabletop-companion"
             assert subscriber.last(device["availability_topic"]) == b"online"
+
+            # each component has an id of its own, and shows a topic that is published
             parts = device["cmps"]
             assert len({part["unique_id"] for part in parts.values()}) == len(parts) >= 17
             for part in parts.values():
@@ -225,6 +245,8 @@ def test_home_assistant_finds_one_device_and_its_parts(tmp_path: Path, broker: B
                 for key in ("state_topic", "json_attributes_topic"):
                     if key in part and part["p"] != "event":
                         assert subscriber.last(part[key]), f"{part[key]} was not published"
+
+            # neither events of keys nor commands that play
             events = parts["events"]["event_types"]
             assert "won" in events
             assert not [kind for kind in events if kind.startswith("key_")]
@@ -240,6 +262,7 @@ def test_home_assistant_has_no_commands_by_default() -> None:
 
 
 def test_topics_no_longer_used_are_cleared(tmp_path: Path, broker: Broker) -> None:
+    """Rename the topic and switch discovery off, then switch MQTT off."""
     mqtt = mqtt_settings(broker.port, topic="old")
     with table_with_broker(tmp_path, mqtt) as companion, Subscriber(broker.port) as subscriber:
         publish_now(companion)
@@ -251,6 +274,7 @@ def test_topics_no_longer_used_are_cleared(tmp_path: Path, broker: Broker) -> No
         assert "new/state" in topics
         assert not [topic for topic in topics if "old" in topic]
         assert not [topic for topic in topics if topic.startswith("homeassistant/device/new")]
+
         off = msgspec.structs.replace(renamed, enabled=False)
         companion.use_settings(msgspec.structs.replace(companion.settings, mqtt=off))
         subscriber.wait_for(
@@ -263,6 +287,7 @@ def test_topics_no_longer_used_are_cleared(tmp_path: Path, broker: Broker) -> No
 
 
 def test_the_staff_answers_and_ends_a_call(tmp_path: Path, broker: Broker) -> None:
+    """Call the staff, who answer by commands. Commands that are wrong or old change nothing."""
     with (
         Subscriber(broker.port) as subscriber,
         table_with_broker(tmp_path, mqtt_settings(broker.port, staff=True)) as companion,
@@ -279,14 +304,17 @@ def test_the_staff_answers_and_ends_a_call(tmp_path: Path, broker: Broker) -> No
         }
         event = published_value(subscriber, "event")
         assert (event["event_type"], event["by"]) == ("staff_called", "south")
+
+        # wrong commands are ignored, the right ones answer the call and end it
         for invalid in (b"COMING", b"x" * 5000, b"\xff\xfe"):
             subscriber.publish("tabletop/staff/set", invalid)
         subscriber.publish("tabletop/staff/set", b"coming")
         until("the answer arrives", lambda: bell.sentence() == "Somebody is coming.")
         subscriber.publish("tabletop/staff/set", b"done")
         until("the call ends", lambda: bell.call == "none")
+
+        # a retained command is ignored, because it may be an old one
         bell.set_listening(True)
-        # a retained command may be an old one
         subscriber.publish("tabletop/staff/set", b"coming", retain=True)
         publish_now(companion)
         assert bell.call == "none"
@@ -297,6 +325,7 @@ def test_the_staff_answers_and_ends_a_call(tmp_path: Path, broker: Broker) -> No
 
 
 def test_a_returning_broker_gets_everything_again(tmp_path: Path) -> None:
+    """Kill the broker. Meanwhile the table goes on, and a new broker gets its newest state."""
     with (
         Broker(tmp_path) as broker,
         table_with_broker(tmp_path / "state", mqtt_settings(broker.port)) as companion,
@@ -309,6 +338,7 @@ def test_a_returning_broker_gets_everything_again(tmp_path: Path) -> None:
             companion.table.free_seat(Seat.SOUTH)
             companion.step_keys()
         until("the loss is reported", lambda: "cannot be reached" in companion.broker.sentence)
+
         companion.table.take_seat(Seat.NORTH, "Jonas")
         broker.start()
         publish_now(companion)
@@ -320,6 +350,7 @@ def test_a_returning_broker_gets_everything_again(tmp_path: Path) -> None:
 
 
 def test_the_broker_reports_a_silent_table_offline(tmp_path: Path, broker: Broker) -> None:
+    """Cut the connection without a farewell. The broker then publishes the last will."""
     with (
         Subscriber(broker.port) as subscriber,
         table_with_broker(tmp_path, mqtt_settings(broker.port, topic="will")) as companion,
@@ -359,6 +390,7 @@ def test_a_wrong_password_is_reported(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl")
 def test_only_the_right_certificate_is_trusted(tmp_path: Path) -> None:
+    """Connect to a broker with a certificate of its own, without and with a copy of it."""
     command = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2"
     output = "-subj /CN=house -addext subjectAltName=IP:127.0.0.1 -keyout key.pem -out cert.pem"
     subprocess.run(f"{command} {output}".split(), cwd=tmp_path, check=True, capture_output=True)
@@ -371,6 +403,7 @@ def test_only_the_right_certificate_is_trusted(tmp_path: Path) -> None:
         with table_with_broker(tmp_path / "state", mqtt) as companion:
             publish_now(companion)
             assert companion.broker.is_connected
+
         (finding,) = examine_broker(
             mqtt_settings(broker.port, tls=True, ca_file=str(tmp_path / "none.pem"))
         )
@@ -378,6 +411,7 @@ def test_only_the_right_certificate_is_trusted(tmp_path: Path) -> None:
 
 
 def test_a_silent_broker_delays_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Connect to a port that accepts connections but never answers. The table must go on."""
     monkeypatch.setattr(connection_module, "KEEPALIVE_S", 1)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         with table_with_broker(tmp_path, mqtt_settings(silent.getsockname()[1])) as companion:
@@ -400,6 +434,7 @@ def test_the_default_topic_has_the_machines_name(monkeypatch: pytest.MonkeyPatch
 
 
 def test_the_password_is_one_line_of_text(tmp_path: Path) -> None:
+    """Read password files. A refusal must not repeat what is in the file."""
     file = tmp_path / "word"
     assert read_password("") is None
     file.write_text("correct horse\n")

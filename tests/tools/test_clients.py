@@ -1,6 +1,6 @@
 """Test the server with clients that hang, stop halfway, reset or send rubbish, over real sockets.
 
-Other clients must be served meanwhile, and no thread, file or connection may stay open afterwards.
+Meanwhile other clients must be served. Afterwards no thread, file or connection may stay open.
 """
 
 from __future__ import annotations
@@ -20,10 +20,6 @@ from simulated_room import simulated
 CLOSING_TIMEOUT_S = 60.0
 
 
-def open_socket(port: int) -> socket.socket:
-    return socket.create_connection(("127.0.0.1", port), timeout=60)
-
-
 def send_get(connection: socket.socket, path: str) -> None:
     connection.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
 
@@ -41,12 +37,13 @@ def send_half_a_body(connection: socket.socket) -> None:
 
 
 def read_no_answer(connection: socket.socket) -> None:
+    """Send five requests, and never read the answers."""
     for _ in range(5):
         send_get(connection, "/watch")
 
 
 def reset_a_stream(connection: socket.socket) -> None:
-    """Ask for a stream, and let `close` reset the connection (SO_LINGER of 0 s)."""
+    """Ask for a stream, and prepare that `close` resets the connection (SO_LINGER of 0 s)."""
     send_get(connection, "/live/watch")
     connection.recv(100)
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -73,19 +70,19 @@ RUDE_CLIENTS: tuple[Callable[[socket.socket], None], ...] = (
 )  # fmt: skip
 
 
-def open_file_count() -> int:
+def count_open_files() -> int:
     return len(os.listdir("/proc/self/fd"))
 
 
-def wait_for(done: Callable[[], bool]) -> bool:
-    """Wait until `done` holds, but no longer than the timeout. Return whether it holds.
+def wait_for(condition: Callable[[], bool]) -> bool:
+    """Wait until a condition holds, but no longer than the timeout. Return whether it holds.
 
     Streams need half a second to notice that nobody reads them any more.
     """
     end_s, event = time.monotonic() + CLOSING_TIMEOUT_S, threading.Event()
-    while not done() and time.monotonic() < end_s:
+    while not condition() and time.monotonic() < end_s:
         event.wait(0.05)
-    return done()
+    return condition()
 
 
 def test_rude_clients_leave_nothing_open(tmp_path) -> None:
@@ -93,22 +90,30 @@ def test_rude_clients_leave_nothing_open(tmp_path) -> None:
         port = companion.server.port
         polite = Client(f"http://127.0.0.1:{port}")
         assert polite.get("/health")["ok"] is True
-        files_before = open_file_count()
+        files_before = count_open_files()
         threads_before = {thread.name for thread in threading.enumerate()}
+
+        # twice, all rude clients misbehave at once, and a polite one is served meanwhile
         for _ in range(2):
-            connections = [open_socket(port) for _ in RUDE_CLIENTS]
+            connections = [
+                socket.create_connection(("127.0.0.1", port), timeout=60) for _ in RUDE_CLIENTS
+            ]
             for misbehave, connection in zip(RUDE_CLIENTS, connections, strict=True):
                 misbehave(connection)
             assert polite.get("/health")["ok"] is True, "a polite client is not served meanwhile"
             assert polite.get("/api/view")["phase"] == "lobby"
             for connection in connections:
                 connection.close()
-        assert wait_for(lambda: open_file_count() <= files_before), (
-            f"{open_file_count()} files are open, {files_before} were before"
+
+        # nothing stays open but one thread
+        assert wait_for(lambda: count_open_files() <= files_before), (
+            f"{count_open_files()} files are open, {files_before} were before"
         )
         new_threads = {thread.name for thread in threading.enumerate()} - threads_before
-        # the thread that writes all streams of pages begins with the first of them, and stays
+        # one thread writes all streams of pages. It begins with the first stream, and stays
         assert new_threads <= {"streams-pages"}
+
+        # the request of which only half had come has done nothing
         polite.post("/api/seat/south/take", name="Mara")
         assert companion.table.view().seats["south"].name == "Mara", (
             "half a request has taken the seat"

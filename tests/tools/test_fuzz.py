@@ -1,6 +1,6 @@
 """Test a few cases of each target of `make fuzz`, and one case of each fault that it has found.
 
-All cases run in this process. `fuzz.running` says what a target and a batch are.
+All cases run in this process. `fuzz.running` says what targets, batches and cases are.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from companion.core.kit import Seat
 from companion.core.ports import CameraState, CameraStatus, Reading
 from companion.table.board_check import top_faces
 
-# Number of cases of each target, few enough for some seconds. `requests` takes long to read the
-# API's description, so it runs in `make fuzz` only.
+# Number of cases of each target, few enough for some seconds. The target `requests` takes long to
+# read the description of the API, so it runs only in `make fuzz`.
 CASES_BY_TARGET = {
     "events": 12,
     "twins": 8,
@@ -42,9 +42,10 @@ def test_every_target_but_requests_runs_here() -> None:
     ids=lambda target: target.name,
 )
 def test_generated_cases_find_no_fault(target: Target) -> None:
-    """Run one batch. Most of its cases must be counted, and not all as failed."""
+    """Run one batch. Nearly all of its cases must be run, and none may fail."""
     result = run_batch(target, 1, CASES_BY_TARGET[target.name])
     assert [failure.sentence() for failure in result.failures] == []
+    # hypothesis may run out of different cases before
     assert result.cases >= CASES_BY_TARGET[target.name] * 0.8
     assert set(result.tally) != {"FAILED"}
 
@@ -57,7 +58,8 @@ def test_a_misplaced_piece_is_reported_beside_sealed_orders(
 ) -> None:
     """Move a piece after South has sealed an order and while North has not.
 
-    The table once took the one missing order for a turn in the open, and did not check the board.
+    The table once took a turn with one missing order for a turn without sealed orders, and did not
+    check the board.
     """
     with open_table_rig(tmp_path) as rig:
         seat_both(rig)
@@ -65,6 +67,8 @@ def test_a_misplaced_piece_is_reported_beside_sealed_orders(
         faces = top_faces(rig.table.view().board.layout)
         rig.show_reading({square: (face,) for square, face in faces.items()})
         rig.table.hand_in(Seat.SOUTH, rig.table.view().moment, "UUS")
+
+        # the camera sees one piece on another square
         (square, face), *rest = sorted(faces.items())
         squares = rig.table.view().kit.board.squares
         free = next(place for place in squares if place not in faces)
@@ -77,7 +81,7 @@ def test_a_misplaced_piece_is_reported_beside_sealed_orders(
 def test_the_board_of_another_game_changes_nothing(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Show Kahmate's board to the camera during a game of Scouts."""
+    """Show Kahmate's board to the camera during a game of Scouts. The game must stay as it is."""
     with open_table_rig(tmp_path) as rig:
         rig.table.new_game("scouts", {}, 1)
         rig.table.confirm("host", rig.table.view().moment, 0, force=True)

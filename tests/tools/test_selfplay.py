@@ -1,7 +1,7 @@
 """Test what self-play reports of good and bad games.
 
-It runs in this process, on a simulated table with a rendered camera. Whole games over the service
-are in `test_service`.
+It runs in this process, on a simulated table whose camera sees rendered pictures. `test_service`
+has whole games over the service.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from vision.reading.board_reader import BoardReader
 def test_self_play_fails_when_squares_are_misread(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Let the reader take a2 for a1, so that the table accepts layouts that do not lie on it."""
+    """Let the reader take a2 for a1, so that the table accepts layouts that do not lie there."""
     read = BoardReader.read
     a1, a2 = Square(0, 0), Square(0, 1)
 
@@ -45,8 +45,8 @@ def test_simulated_hands_carry_out_the_first_turns(
 ) -> None:
     """Play the first turns, and break the game off: whole games take minutes (`make selfplay`).
 
-    The seven turns of Scouts are those in which two pieces touch, in the sixth, and hands put them
-    straight.
+    Scouts has seven turns, because in its sixth turn two pieces touch each other, so that hands
+    have to straighten them.
     """
     monkeypatch.setattr(people, "MAX_TURNS", turns)
     report = next(iter(play_games(game, 1, seed)))

@@ -1,4 +1,8 @@
-"""Self-play of whole games: simulated people use the real phones, pads and board."""
+"""Self-play of whole games, in which simulated people test the whole service.
+
+They send the requests of real phones, press the keys of mock pads, and move pieces on a rendered
+board that the camera reads. `companion selfplay` prints a report of each game.
+"""
 
 from __future__ import annotations
 
@@ -28,19 +32,19 @@ def play_games(name: str, game_count: int, seed: int) -> Iterator[Report]:
 def _play_game(name: str, seed: int) -> Report:
     """Play one game on a new installation.
 
-    `seed` decides the options, who has a pad, and how the people play.
+    The seed decides the options, which seats play by a pad instead of a phone, and how people play.
     """
     clock = FakeClock()
     game = game_named(name)
     has_cards = game.kit(game.options({})).deck is not None
-    # only presets in which the table deals the cards, so that hands are shown on phones
+    # Only presets in which the table deals the cards. With real cards, somebody would have to deal.
     option_sets = [
         preset.options
         for preset in game.presets
         if not game.is_dealt_by_hand(game.options(preset.options))
     ]
     options = option_sets[seed % len(option_sets)]
-    # hidden hands need phones
+    # Cards that only one player may see are shown on phones, so that no seat can play by a pad.
     pad_choices = [()] if has_cards else [(), (Seat.SOUTH,), (Seat.NORTH,), SEATS]
     pad_seats = Random(f"{name}/{seed}").choice(pad_choices)
     with tempfile.TemporaryDirectory() as folder:

@@ -12,8 +12,8 @@ from companion.table.session import Phase
 from companion.tools.selfplay import people
 from companion.tools.selfplay.people import SimulatedGame, Stuck
 
-# Probability that a player takes an action back and hands it in again, where that is allowed.
-# Chosen by eye, so that it happens a few times in a game.
+# Probability that a player takes an action back and hands it in again, where that is allowed. It
+# was chosen by eye, so that this happens a few times in a game.
 CHANGED_MIND_CHANCE = 0.1
 
 
@@ -25,7 +25,7 @@ class SimulatedCardGame(SimulatedGame):
         self.press_button("table")
 
     def follow_stage(self) -> None:
-        """Wait until all stages of a combat have been shown."""
+        """Wait until all stages of a combat have been shown. Raises `Stuck` if they do not end."""
         for _ in range(people.PATIENCE_FRAMES):
             if self.view().phase is not Phase.STAGES:
                 return
@@ -34,7 +34,10 @@ class SimulatedCardGame(SimulatedGame):
         raise Stuck(f"The combat does not end: the table says “{self.view().sign.text}”")
 
     def give_orders(self) -> None:
-        """Take a turn, then compare the cards that the table shows each viewer with the truth."""
+        """Take a turn.
+
+        Then compare the cards that the table shows to each viewer with the truth.
+        """
         super().give_orders()
         for viewer in (None, *SEATS):
             shown = self.companion.table.view(viewer).board.card_ui
@@ -47,7 +50,7 @@ class SimulatedCardGame(SimulatedGame):
         text = self.game.format(action)
         moment = self.view().moment
         self.hand_in(seat, text)
-        # the table has played the action at once, so taking it back undoes a turn
+        # The table has carried out the action at once, so that taking it back undoes a turn.
         may_undo = (
             self.game.is_reversible(self.state, seat, action) and self.view().phase is Phase.ORDERS
         )

@@ -1,6 +1,6 @@
-"""Check a game for mistakes and missing parts, by its declarations and by some random games.
+"""Check a game for mistakes and missing parts, for its author.
 
-For authors of games.
+The check looks at what the game declares, and plays some random games.
 """
 
 from __future__ import annotations

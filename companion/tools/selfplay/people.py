@@ -1,13 +1,17 @@
 """Simulated people who play by phone (HTTP) or pad (mock pins), on a fake clock.
 
-They know the rules from the game's own code and keep their own state of it, so that the table can
-be checked against it. Time passes in frames: the clock is advanced by `FRAME_S`, and then the
-service does one round with one picture of the board. A `SimulatedGame` is one game. Its subclasses
-are in `pieces` (sealed orders for pieces on a board), `plays` (turns on a board) and `cards`.
+The people know the rules from the code of the game, and keep a state of the game of their own. The
+table is right if it agrees with that state. Time passes in frames: the clock is advanced by
+`FRAME_S`, and then the service does one round with one picture of the board. A `SimulatedGame` is
+one game. Its subclasses are in `pieces` (sealed orders for pieces on a board), `plays` (turns on a
+board) and `cards`.
 
-Words of the table (docs/glossary.md): a moment is the number of the decision that is due, a stage a
-part of a turn that hands carry out, the sign the sentence that says what the table waits for, and
-an action is sealed while it is handed in but not revealed.
+Words of the table (docs/glossary.md):
+
+- A moment is the number of the decision that is due.
+- A stage is a part of a turn that hands carry out.
+- The sign is the sentence that says what the table waits for.
+- An action is sealed as long as it is handed in but not revealed.
 """
 
 from __future__ import annotations
@@ -37,8 +41,8 @@ from companion.table.table_view import TableView
 
 # Length of a frame on the fake clock in seconds, so that a camera reads ten pictures a second.
 FRAME_S = 0.1
-# Number of frames after which people give up waiting. With more, a game that is stuck would be
-# reported later. With fewer, one that is only slow would be reported, too.
+# Number of frames after which people give up waiting. With more frames, a game that is stuck would
+# be reported later. With fewer, a game that is only slow would be reported as stuck.
 PATIENCE_FRAMES = 60
 # Maximum number of turns. A game that is longer is reported as not ended.
 MAX_TURNS = 400
@@ -50,7 +54,7 @@ class Report(msgspec.Struct):
     game: str
     seed: int
     winners: list[str] | None = None
-    """Seats that won, none for a draw. None if the game did not end."""
+    """Seats that won. The list is empty after a draw, and None if the game did not end."""
     reason: str = ""
     """Why the game ended, or what the table was waiting for."""
     turns: int = 0
@@ -65,7 +69,7 @@ class Report(msgspec.Struct):
     """Real time that the game took."""
 
     def is_good(self) -> bool:
-        """Return whether the game ended without a misread layout or an unnoticed placement."""
+        """Return whether the game ended, no layout was misread and every mistake was noticed."""
         is_all_noticed = self.wrong_placements_made == self.wrong_placements_noticed
         return self.winners is not None and is_all_noticed and self.misread_layouts == 0
 
@@ -85,26 +89,30 @@ class Report(msgspec.Struct):
 
 
 class Stuck(CompanionError):
-    """The table still waits for something that the simulated people have done."""
+    """The game cannot go on.
+
+    A request was refused, or the table still waits for what people have already done.
+    """
 
     kind = "stuck"
 
 
 class Phone:
-    """A browser without a screen: one seat with its cookie, which sends JSON requests."""
+    """The phone of one seat: a browser without a screen, which sends JSON and keeps its cookie."""
 
     def __init__(self, base_url: str, seat: Seat) -> None:
         self._base_url = base_url.rstrip("/")
         self._seat = seat
         self.cookies = http.cookiejar.CookieJar()
         jar = urllib.request.HTTPCookieProcessor(self.cookies)
-        # ignore proxies of the environment, since the table runs on this machine
+        # The table runs on this machine, so ignore proxies that the environment names.
         self._browser = urllib.request.build_opener(urllib.request.ProxyHandler({}), jar)
 
     def post(self, action: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Send a POST request of the seat and return the reply.
+        """Send a POST request of the seat, and return the answer.
 
-        Raises `Stuck` with the server's message if it is refused.
+        `action` is the end of its address, such as `hand-in`. Raises `Stuck` with the server's
+        message if the request is refused.
         """
         headers = {"Content-Type": "application/json", "Origin": self._base_url}
         return self._send(action, json.dumps(body).encode(), headers)
@@ -114,7 +122,10 @@ class Phone:
         self.post("hand-in", {"moment": moment, "action": action, "salt": f"{salt:032x}"})
 
     def get(self, resource: str) -> dict[str, Any]:
-        """Send a GET request of the seat and return the reply. Raises `Stuck`."""
+        """Send a GET request of the seat, and return the answer.
+
+        Raises `Stuck` if it is refused.
+        """
         return self._send(resource, None, {})
 
     def _send(self, name: str, data: bytes | None, headers: dict[str, str]) -> dict[str, Any]:
@@ -130,7 +141,7 @@ class Phone:
 
 @dataclass
 class SimulatedPlayer:
-    """A simulated person at one seat, with a phone, or with a pad if `phone` is None."""
+    """A simulated person at one seat, who plays by a phone, or by a pad if `phone` is None."""
 
     seat: Seat
     phone: Phone | None
@@ -141,16 +152,16 @@ class SimulatedPlayer:
 class SimulatedGame(ABC):
     """One game that simulated people play, from taking the seats to the end.
 
-    `play` runs it in one thread and returns the `report`. A subclass says what people and hands do.
-    It must define `finish_set_up`, `follow_stage` and `act`. Where pieces lie on a board, it also
-    defines `compare_layouts`, `correct_layout` and `straighten`, which do nothing by default. For
-    this it may use:
+    `play` runs it in one thread, and returns the `report`. A subclass says what people and hands
+    do. It must define `finish_set_up`, `follow_stage` and `act`. If pieces lie on a board, it also
+    defines `compare_layouts`, `correct_layout` and `straighten`, which do nothing by default. It
+    may use:
 
     - `view`: what the table shows now.
     - `hand_in`, `press`, `press_button`: act by phone or pad.
     - `run_frames`: let time pass.
     - `wait_for_progress`: run frames until `progress_key` changes, or report the game as stuck.
-    - `turn_rng`: the random numbers that the table uses in this turn.
+    - `turn_rng`: random numbers, the same as the table uses in this turn.
     """
 
     companion: Companion
@@ -161,7 +172,7 @@ class SimulatedGame(ABC):
     players: dict[Seat, SimulatedPlayer]
 
     def __post_init__(self) -> None:
-        # self-play needs the rendered table and the simulated pins
+        # There is a rendered table and simulated pins only in simulation.
         assert self.companion.simulation is not None
         self.simulation = self.companion.simulation
         self.world = self.simulation.world
@@ -174,7 +185,7 @@ class SimulatedGame(ABC):
         """The people's own copy of the game's state."""
 
     def play(self) -> Report:
-        """Play a whole game and return its report.
+        """Play a whole game, and return its report.
 
         If the game gets stuck, the report says what the table waits for. A game of more than
         `MAX_TURNS` turns is broken off.
@@ -223,7 +234,8 @@ class SimulatedGame(ABC):
     def compare_layouts(self, before: TableView, after: TableView) -> None:  # noqa: B027 - optional
         """Compare what the table has just accepted with the truth, and count differences.
 
-        Called after each frame in which the table has moved on, with its views around that frame.
+        Called after each frame in which the table has moved on, with its views before and after
+        the frame.
         """
 
     def correct_layout(self, view: TableView) -> None:  # noqa: B027 - optional
@@ -236,7 +248,7 @@ class SimulatedGame(ABC):
 
     def give_orders(self) -> None:
         """Act for all seats that are due, in random order."""
-        # before anybody acts, because the numbers depend on the number of turns so far
+        # Before anybody acts, because the random numbers depend on the number of turns so far.
         rng = self.turn_rng()
         moment = self.view().moment
         due = sorted(self.game.to_act(self.state))
@@ -249,21 +261,22 @@ class SimulatedGame(ABC):
             raise Stuck(f"All have handed in, but the table says “{now.sign.text}”")
 
     def hand_in(self, seat: Seat, text: str, *, is_unsure: bool = False) -> None:
-        """Hand in an action in notation by phone, by pad, or at the table if no keys spell it.
+        """Hand in an action in notation, by the phone or the pad of the seat.
 
-        A player who `is_unsure` takes something back first.
+        If no keys of the pad spell the action, it is handed in at the table itself. A player who
+        `is_unsure` takes something back first: the whole action on a phone, one key on a pad.
         """
         player = self.players[seat]
         view = self.view()
         if player.phone:
-            # an action can be taken back only until both have handed in
+            # Once both have handed in, no action can be taken back.
             if is_unsure and view.seats[seat.other].sealed_at is None:
                 player.phone.hand_in(view.moment, text, secrets.randbits(128))
                 player.phone.post("take-back", {"moment": view.moment})
             player.phone.hand_in(view.moment, text, player.rng.getrandbits(128))
             return
 
-        # at a pad: the key “ready” alone may already spell the action
+        # At a pad. The key “ready” alone may already spell the action, as for a pass.
         grammar = self.game.pad(self.state, seat)
         keys = grammar.spell(text) if grammar else ()
         needs_only_ready = grammar is not None and grammar.text(()) == text
@@ -279,16 +292,16 @@ class SimulatedGame(ABC):
         return self.companion.table.view()
 
     def progress_key(self) -> tuple[str, int, Phase]:
-        """Return a key that changes whenever the table moves on."""
+        """Return a key that changes whenever the table moves on: its moment, stage and phase."""
         view = self.view()
         return view.moment, view.turn.stage, view.phase
 
     def turn_rng(self) -> Random:
-        """Return the random numbers of the present turn, the same as those of the table."""
+        """Return the random numbers of the present turn, the same as the table uses."""
         return turn_random(self.seed, len(self.companion.table.progress().turn_numbers) + 1)
 
     def run_frames(self, frames: int = 1) -> None:
-        """Run some frames, and check everything that the table accepts."""
+        """Run some frames, and compare everything that the table accepts with the truth."""
         for _ in range(frames):
             before = self.view()
             key_before = self.progress_key()
@@ -301,18 +314,19 @@ class SimulatedGame(ABC):
     def wait_for_progress(self, done_sentence: str, key_before: object) -> None:
         """Run frames until the table moves on: until `progress_key` differs from `key_before`.
 
-        Raises `Stuck` with the sentence, and with what the table still waits for.
+        Meanwhile, correct the layout and straighten pieces, as people do who wait in vain. After
+        `PATIENCE_FRAMES`, raises `Stuck` with what the table still waits for.
 
-        :param done_sentence: what people have done, without full stop
+        :param done_sentence: what people have done, without a full stop, for the message
         """
         for frame in range(PATIENCE_FRAMES):
             if self.progress_key() != key_before:
                 return
             view = self.view()
-            # after a quarter of the frames, look for pieces on wrong squares
+            # After a quarter of the frames, people look for pieces on wrong squares.
             if frame == PATIENCE_FRAMES // 4:
                 self.correct_layout(view)
-            # after half of them, straighten pieces that may hide something
+            # After half of them, they straighten pieces that may hide something.
             if frame == PATIENCE_FRAMES // 2 and view.board.unknown:
                 self.straighten()
             self.run_frames()
@@ -320,7 +334,7 @@ class SimulatedGame(ABC):
         raise Stuck(f"{done_sentence}: the table still says “{sign.text}” ({sign.small})")
 
     def _sit_down(self, player: SimulatedPlayer) -> None:
-        """Take a seat: by a name on a phone, or by a key of the pad."""
+        """Take a seat: by entering a name on a phone, or by a key of the pad."""
         if player.phone:
             player.phone.post("take", {"name": f"Player {player.seat}"})
         else:
@@ -331,7 +345,7 @@ class SimulatedGame(ABC):
         self.press_button(f"{seat}_{key}")
 
     def press_button(self, name: str) -> None:
-        """Press and release a button, with realistic times for debouncing."""
+        """Press and release a button of the panel, each for longer than it is debounced."""
         hands = self.simulation.hands
         for move in (hands.press, hands.release):
             move(name)

@@ -19,8 +19,8 @@ from companion.table.table_view import TableView
 from companion.tools.selfplay import people
 from companion.tools.selfplay.people import SimulatedGame, Stuck
 
-# All of these were chosen by eye: pieces are put down as carelessly as people do, with a few
-# mistakes in each game.
+# The numbers below were chosen by eye: hands put pieces down as carelessly as people do, and make a
+# few mistakes in each game.
 
 # Maximum offset of a piece that is put down, as a share of a square's width.
 MAX_OFFSET_SHARE = 0.12
@@ -34,13 +34,13 @@ MAX_ANGLE_BESIDE_DEG = 10.0
 MAX_BIG_OFFSET_MM = 2.0
 # Maximum rotation of such a piece.
 MAX_BIG_ANGLE_DEG = 5.0
-# Probability that a piece is put on a wrong square. If it were larger, games would take longer. If
-# smaller, some games would be without a mistake.
+# Probability that a piece is put on a wrong square. If it was larger, games would take longer. If
+# it was smaller, some games would be without a mistake.
 WRONG_SQUARE_CHANCE = 0.15
-# Probability that a player takes an order back first.
+# Probability that a player takes an action, or a part of it, back first.
 CHANGED_MIND_CHANCE = 0.2
-# Number of own actions among which the best is chosen, and of the other seat's turns against which
-# each is tried. Larger: games are slower.
+# Number of random actions among which a player chooses the best, and of the actions of the other
+# seat against which each is tried. With larger numbers, games would be slower.
 SAMPLED_ACTIONS = 48
 SAMPLED_REPLIES = 2
 
@@ -56,10 +56,10 @@ class SimulatedPieceGame(SimulatedGame):
         self.run_frames(3)
 
     def compare_layouts(self, before: TableView, after: TableView) -> None:
-        """Check that the layout accepted by the table is the true one.
+        """Check that the layout that the table has accepted is the true one.
 
         When a turn has just been decided, its first stage has not been accepted yet. If hands have
-        made the play on the board themselves, the layout after that stage is right as well. For
+        already made the play on the board, the layout after that stage is right as well. For
         example, a player moves a piece by hand, and the table reads the move as the order: the
         piece is on its new square, while the table still has it on the old one.
         """
@@ -93,15 +93,16 @@ class SimulatedPieceGame(SimulatedGame):
             if move.is_done or self._is_done(move):
                 continue
             self.carry_out(move, view.board.target or {})
-            # the table has moved on, so the other instructions are outdated
+            # The table has moved on, so that the other instructions are out of date.
             if self.progress_key() != key_before:
                 break
         self.wait_for_progress("Hands are done", key_before)
 
     def _is_done(self, move: HandMove) -> bool:
-        """Return whether a move is already done on the rendered table, though not yet seen.
+        """Return whether a move is already done on the rendered table, even if not yet read.
 
-        A piece that only turns over counts as not done: its square tells nothing about it.
+        A piece that is only to be turned over counts as not done, because its square tells nothing
+        about that.
         """
         if move.is_in_place:
             return False
@@ -130,7 +131,7 @@ class SimulatedPieceGame(SimulatedGame):
             *lower, top = pieces
             if not self._misplace(top, wrong_square, move):
                 return
-            # the top piece is where it belongs: put it down again only if others belong below it
+            # The top piece is where it belongs. Put it down again only if others belong below it.
             pieces = [*lower, self.find_piece(face, move.target)] if lower else []
         for piece in pieces:
             self.put(piece, move.target)
@@ -145,10 +146,10 @@ class SimulatedPieceGame(SimulatedGame):
                     self.turn_over(piece)
 
     def _lay_big(self, move: HandMove, layout: Layout) -> None:
-        """Put down a piece that covers several squares, across or along a file."""
+        """Put down a piece that covers several squares, across the files or along one."""
         face = move.faces[-1]
         files = {square.file for square, faces in layout.items() if face in faces}
-        # along a file if all of its squares are in that file
+        # It lies along a file if all of its squares are in that file.
         turn_deg = 90.0 if len(files) == 1 else 0.0
         self.put(self.find_piece(face, move.origin), move.target, turn_deg)
         self.run_frames(1)
@@ -164,22 +165,23 @@ class SimulatedPieceGame(SimulatedGame):
         if problem is None:
             return False
         self.report.wrong_placements_noticed += 1
-        # `home` is the target, or the square of a piece with the same face that is missing as well
+        # The table names as `home` the target, or the square of another piece with the same face
+        # that is missing as well.
         self.put(piece, problem.home or move.target)
         return True
 
     def _restack(self, faces: tuple[str, ...], square: Square | None) -> None:
-        """Put pieces back on top that belong above the one that has arrived, such as a ball."""
+        """Put pieces on top again that belong above the one that has arrived, such as a ball."""
         pieces = self.world.pieces()
         stack = [piece.face for piece in pieces if piece.square == square]
-        # right pieces in the wrong order: lift the upper ones and put them back
+        # If the right pieces lie there in the wrong order, lift the upper ones and put them back.
         if set(stack) == set(faces) and stack != list(faces):
             for face in faces[1:]:
                 self.put(self.find_piece(face, square), square)
 
     def turn_over(self, piece: WorldPiece) -> None:
         """Turn a piece over on its square."""
-        # the hand hides the piece meanwhile
+        # Meanwhile, the hand hides the piece.
         self.world.hold_hand(piece.square)
         self.run_frames(1)
         self.world.flip(piece.id)
@@ -190,9 +192,9 @@ class SimulatedPieceGame(SimulatedGame):
         return self.kit.face(face).size != (1, 1)
 
     def correct_layout(self, view: TableView) -> None:
-        """Straighten pieces that may hide others, then correct the layout if that did not help.
+        """Straighten pieces that may hide others. Correct the layout if that did not help.
 
-        Also correct the layout if hands went ahead of what the table now asks for.
+        Also correct the layout if hands are ahead of what the table asks for.
         """
         if view.board.problems and view.board.unknown:
             self.straighten()
@@ -201,7 +203,7 @@ class SimulatedPieceGame(SimulatedGame):
         target = view.board.target
         if target is None or not (view.board.problems or self._are_hands_ahead(view)):
             return
-        # from the layout as it truly is, stacks from the bottom
+        # The moves lead from the layout as it truly is, in which stacks are listed from the bottom.
         true_layout: dict[Square, tuple[str, ...]] = {}
         for piece in self.world.pieces():
             if piece.square is not None:
@@ -210,8 +212,10 @@ class SimulatedPieceGame(SimulatedGame):
             self.carry_out(move, target, wrong_chance=0.0)
 
     def _are_hands_ahead(self, view: TableView) -> bool:
-        """Return whether a piece that should be moved is on neither its origin nor its target."""
-        # a piece that has been turned over on the way counts as the same
+        """Return whether a piece that should be moved is on neither its origin nor its target.
+
+        A piece that has been turned over on the way is the same piece.
+        """
         kind = self.kit.kind
         placements = {(kind(piece.face), piece.square) for piece in self.world.pieces()}
         for instruction in view.turn.instructions:
@@ -227,32 +231,32 @@ class SimulatedPieceGame(SimulatedGame):
         """Straighten and centre every piece, as the sign asks when one hides another."""
         for piece in self.world.pieces():
             if piece.square is not None:
-                # round to the nearest quarter turn
+                # to the nearest quarter turn
                 self.world.turn(piece.id, 90.0 * round(piece.turn_deg / 90))
                 self.world.move_to(piece.id, piece.square)
 
     def find_piece(
         self, face: str, square: Square | None, *, must_show_other_face: bool = False
     ) -> WorldPiece:
-        """Return the top piece of this face's kind on a square, None for beside the board.
+        """Return the top piece on a square that is of the kind of this face.
 
-        Prefer a piece that shows `face`. With `must_show_other_face`, leave out those that do.
-        Raises `Stuck` if there is none.
+        The square None stands for the table beside the board. Prefer a piece that shows `face`, but
+        leave these out with `must_show_other_face`. Raises `Stuck` if there is no such piece.
         """
         kind = self.kit.kind
         alike = []
-        # pieces are listed from the bottom, so search from the end
+        # Pieces are listed from the bottom, so the search begins at the end.
         for piece in reversed(self.world.pieces()):
             is_alike = piece.square == square and kind(piece.face) == kind(face)
             if is_alike and not (must_show_other_face and piece.face == face):
                 alike.append(piece)
         if not alike:
             raise Stuck(f"There is no {face} on {square or 'the table beside the board'}")
-        # the first of those that show the face, if there are any
+        # the first one that shows the face, or else the first one
         return max(alike, key=lambda piece: piece.face == face)
 
     def _wrong_square(self, move: HandMove) -> Square | None:
-        """Return an empty square that no instruction uses. None if there is none."""
+        """Return a random empty square that no instruction uses, or None if there is none."""
         view = self.view()
         board = self.kit.board
         busy: set[Square | None] = {*self.true_tops(), *board.holes, *view.board.layout}
@@ -263,17 +267,17 @@ class SimulatedPieceGame(SimulatedGame):
         return self.rng.choice(free) if free else None
 
     def put(self, piece: WorldPiece, square: Square | None, turn_deg: float = 0.0) -> None:
-        """Carry a piece to a square, show the hand there, and put the piece down slightly askew.
+        """Carry a piece to a square, and put it down slightly askew.
 
-        `turn_deg` is the intended orientation. A piece that covers two squares lies across, or
-        along a file with 90.
+        If `square` is None, take it off the board. `turn_deg` is the intended orientation. A piece
+        that covers two squares lies across the files with 0, and along a file with 90.
         """
         if square is None:
             self.world.take_off(piece.id)
             return
         askew_mm, askew_deg = self._max_offsets(piece.face, square)
         uniform = self.rng.uniform
-        # show the hand over the square, put the piece down, remove the hand
+        # The camera sees the hand over the square, then the piece, too, and then the hand goes.
         self.world.hold_hand(square)
         self.run_frames(1)
         self.world.turn(piece.id, turn_deg + uniform(-askew_deg, askew_deg))
@@ -287,11 +291,10 @@ class SimulatedPieceGame(SimulatedGame):
     def _max_offsets(self, face: str, square: Square) -> tuple[float, float]:
         """Return the maximum offset (mm) and rotation (degrees) of a piece that is put down.
 
-        Both are smaller beside other pieces.
+        Both are smaller beside other pieces, where there is less room.
         """
         if self._is_big(face):
             return MAX_BIG_OFFSET_MM, MAX_BIG_ANGLE_DEG
-        # beside another piece there is less room
         near = {square.shifted(*step) for step in product((-1, 0, 1), repeat=2)} - {square}
         if near.isdisjoint(self.true_tops()):
             return self.kit.board.square_mm * MAX_OFFSET_SHARE, MAX_ANGLE_DEG
@@ -300,7 +303,7 @@ class SimulatedPieceGame(SimulatedGame):
     def wait_for_problem(self, square: Square) -> Problem | None:
         """Return the problem that the table reports on a wrong square, or None if it reports none.
 
-        After half of the frames, pieces are straightened if the camera cannot see all squares.
+        After half of the frames, straighten pieces if the camera cannot see all squares.
         """
         for frame in range(people.PATIENCE_FRAMES):
             self.run_frames()
@@ -322,10 +325,10 @@ class SimulatedPieceGame(SimulatedGame):
 
 
 def _choose_action(game: AnyGame, state: Any, seat: Seat, rng: Random) -> Any:
-    """Return the best action of a random sample, or one of the best by chance.
+    """Return the best of some random actions. If several are equally good, chance decides.
 
-    The best wins most often and loses least often in this turn, against a sample of the other
-    seat's actions. So games come to an end.
+    The best action wins most often, and loses least often, against some random actions of the other
+    seat in this turn. So games come to an end.
     """
     candidates = [game.random_action(state, seat, rng) for _ in range(SAMPLED_ACTIONS)]
     other_seats = [other for other in game.to_act(state) if other is not seat]
@@ -335,7 +338,7 @@ def _choose_action(game: AnyGame, state: Any, seat: Seat, rng: Random) -> Any:
     ]
 
     def gain(action: Any) -> float:
-        # random tie-break between actions with equal gain
+        # less than 1, so that it only decides between actions of equal gain
         total = rng.random()
         for reply in replies:
             step = game.apply(state, {seat: action, **reply}, Random(0))

@@ -15,23 +15,23 @@ from companion.tools.selfplay import people
 from companion.tools.selfplay.people import Stuck
 from companion.tools.selfplay.pieces import SimulatedPieceGame
 
-# Probability that a play is made on the board. Otherwise it is tapped, and hands follow. Chosen by
-# eye, so that a game has both.
+# Probability that a play is made on the board. Otherwise it is tapped, and hands follow. It was
+# chosen by eye, so that a game has both.
 BY_HAND_CHANCE = 0.75
 
 
 class SimulatedTurnGame(SimulatedPieceGame):
     """A game on a board in which seats take turns.
 
-    A play that is tapped is carried out by hands, as in games of sealed orders. So only
-    `give_orders`, called once for each decision, and `act`, which it calls for each seat that is
-    due, differ from those of `SimulatedPieceGame`.
+    Hands carry out a play that was tapped, as in games of sealed orders. So this class differs from
+    `SimulatedPieceGame` only in `give_orders`, which is called once for each decision, and in
+    `act`, which that calls for each seat that is due.
     """
 
     def give_orders(self) -> None:
         """Start a paused chess clock, then let the seats that are due act."""
         clock = self.view().time.clock
-        # a chess clock waits for a key
+        # A chess clock waits for a key before it runs.
         if clock and clock.paused:
             self.companion.table.resume("table")
         super().give_orders()
@@ -48,7 +48,7 @@ class SimulatedTurnGame(SimulatedPieceGame):
         step = self.game.apply(self.state, {seat: action}, self.turn_rng())
         layouts = self.game.layouts_by_hand(self.state, seat, action, step)
         key_before = self.progress_key()
-        # only a play that changes the board can be made there
+        # Only a play that changes the board can be made there.
         changes_board = bool(layouts) and dict(layouts[0]) != dict(self.view().board.layout)
         if play.is_by_hand and changes_board and self.players[seat].rng.random() <= BY_HAND_CHANCE:
             self._play_on_board(seat, play, layouts[0])
@@ -58,10 +58,11 @@ class SimulatedTurnGame(SimulatedPieceGame):
         return action
 
     def _choose_play(self, seat: Seat) -> Play:
-        """Return a play that the phone offers, chosen by the game's random player if possible."""
+        """Return a random play that the phone offers, mostly one of the game's random player."""
         rng = self.players[seat].rng
         plays = {play.text: play for play in self.game.plays(self.state, seat)}
-        # twenty attempts nearly always suffice
+        # The random player may choose what the phone does not offer. Twenty attempts nearly always
+        # find a play.
         for _ in range(20):
             action = self.game.random_action(self.state, seat, rng)
             play = plays.get(self.game.format(action))
@@ -74,8 +75,8 @@ class SimulatedTurnGame(SimulatedPieceGame):
     def _play_on_board(self, seat: Seat, play: Play, layout: Layout) -> None:
         """Make a play on the board by moving pieces until they form `layout`.
 
-        If the board fits several plays, choose this one on the page. Raises `Stuck` if the table
-        does not offer it.
+        If the layout can be the result of several plays, choose this one on the page. Raises
+        `Stuck` if the table does not offer it there.
         """
         key_before = self.progress_key()
         for move in hand_moves(self.kit, self.view().board.layout, layout):
