@@ -101,8 +101,9 @@ def test_lesson_orders_can_be_tapped_and_pressed(game: Game[Any, Any]) -> None:
             # The action can be put into words.
             assert game.format(game.parse(text)) == text
             assert all(order.words for order in spell_action(game, state, seat, text))
-            # It can be tapped in one of the forms that the game offers: cards, an order sheet,
-            # plays.
+            # It can be given in the form that the game offers: cards, a sheet, plays, or keys.
+            pad = game.pad(state, seat)
+            is_spelled = pad is not None and pad.text(pad.spell(text)) == text
             board_ui, card_ui = game.board_ui(state, seat), game.card_ui(state, seat)
             if card_ui:
                 assert find_choice(card_ui, text)
@@ -111,9 +112,9 @@ def test_lesson_orders_can_be_tapped_and_pressed(game: Game[Any, Any]) -> None:
                 assert len(orders) == len(board_ui.sheet.units), "each robot must have an order"
             elif board_ui and not board_ui.duel:
                 assert find_play(game, state, seat, text)
-            # If the game has a pad, its keys can spell the action.
-            pad = game.pad(state, seat)
-            spelled_by_pads += bool(pad and pad.text(pad.spell(text)) == text)
+            else:
+                assert is_spelled, "keys must spell an action that is not tapped"
+            spelled_by_pads += is_spelled
     # The lesson of BINMAT is played with cards on phones, so it needs no pads.
     assert spelled_by_pads or game.name == "binmat"
 

@@ -125,14 +125,6 @@ GOLDEN_COUNTS: dict[str, tuple[dict[str, Any], int, int, int]] = {
 }
 
 
-@pytest.mark.parametrize("name", GOLDEN_COUNTS)
-def test_sequences_and_positions_are_counted(name: str) -> None:
-    options, depth, sequences, positions = GOLDEN_COUNTS[name]
-    state = start(**options)
-    assert count(state, depth) == (sequences, positions)
-    assert slow_count(slow_start(options), depth) == (sequences, positions)
-
-
 def count(state: State, depth: int) -> tuple[int, int]:
     """Return the number of sequences of legal orders to a depth, and of distinct positions after.
 
@@ -151,3 +143,11 @@ def count(state: State, depth: int) -> tuple[int, int]:
                 after[GAME.apply(position, {SOUTH: south, NORTH: north}, RNG).state] += ways
         level = after
     return level.total(), len(level)
+
+
+@pytest.mark.parametrize("name", GOLDEN_COUNTS)
+def test_sequences_and_positions_are_counted(name: str) -> None:
+    options, depth, sequences, positions = GOLDEN_COUNTS[name]
+    state = start(**options)
+    assert count(state, depth) == (sequences, positions)
+    assert slow_count(slow_start(options), depth) == (sequences, positions)

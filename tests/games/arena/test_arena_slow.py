@@ -28,6 +28,15 @@ OPTIONS_OF_GAMES: list[dict[str, Any]] = [
 ]
 
 
+def plain_robots(slow: SlowPosition) -> dict[str, dict[str, dict[str, str | int]]]:
+    """Return the robots of a position as the game dumps them."""
+    robots: dict[str, dict[str, dict[str, str | int]]] = {"south": {}, "north": {}}
+    for side, number, (file, rank), points in slow.robots:
+        square = f"{'abcdefghijkl'[file - 1]}{rank}"
+        robots[side][str(number)] = {"square": square, "points": points}
+    return robots
+
+
 @pytest.mark.parametrize("number", range(len(OPTIONS_OF_GAMES)))
 def test_random_games_agree_with_the_slow_game(number: int) -> None:
     """Both have the same robots after every turn, and both end in the same turn with one result."""
@@ -45,12 +54,3 @@ def test_random_games_agree_with_the_slow_game(number: int) -> None:
             assert state.turn == slow.turn
             assert bool(state.outcome) == bool(slow.result)
         assert state.outcome.winners == {slow.result} - {"tie"}
-
-
-def plain_robots(slow: SlowPosition) -> dict[str, dict[str, dict[str, str | int]]]:
-    """Return the robots of a position as the game dumps them."""
-    robots: dict[str, dict[str, dict[str, str | int]]] = {"south": {}, "north": {}}
-    for side, number, (file, rank), points in slow.robots:
-        square = f"{'abcdefghijkl'[file - 1]}{rank}"
-        robots[side][str(number)] = {"square": square, "points": points}
-    return robots

@@ -97,6 +97,14 @@ def refusal(state: State, seat: Seat, action: str) -> tuple[Any, ...] | None:
     return None
 
 
+def bytes_of_step(state: State, action: str) -> bytes:
+    """Carry out an action of the seat on turn. Return its events and stages as JSON, in which each
+    sentence stands with its parts.
+    """
+    step = GAME.apply(state, {state.seat: action}, Random(1))
+    return msgspec.json.encode([step.events, step.stages], enc_hook=sentence_to_json)
+
+
 # ---- what stays hidden ---------------------------------------------------------------------------
 
 
@@ -147,14 +155,6 @@ def test_events_tell_nobody_what_stays_hidden(edition: str, seed: int) -> None:
     for action in legal:
         if action[0] == "c":
             assert bytes_of_step(state, action) == bytes_of_step(other, action)
-
-
-def bytes_of_step(state: State, action: str) -> bytes:
-    """Carry out an action of the seat on turn. Return its events and stages as JSON, in which each
-    sentence stands with its parts.
-    """
-    step = GAME.apply(state, {state.seat: action}, Random(1))
-    return msgspec.json.encode([step.events, step.stages], enc_hook=sentence_to_json)
 
 
 def test_a_view_shows_own_and_open_cards() -> None:

@@ -15,6 +15,28 @@ from companion.games.kahmate.actions import Run
 from companion.games.kahmate.state import State
 
 
+def turned_over_squares(state: State) -> set[str]:
+    """Return the squares of the pieces that are turned over."""
+    return {piece["square"] for piece in GAME.dump(state)["pieces"] if piece["rounds_down"]}
+
+
+def decide_face_offs(state: State, seat: Seat, rng: Random) -> tuple[State, list[bool]]:
+    """Decide every face-off that waits by random cards.
+
+    Return the state after them, and for each face-off whether the seat on turn has won it. Equal
+    totals are no result, because the face-off is then repeated.
+    """
+    results = []
+    while len(GAME.to_act(state)) == 2:
+        cards = {owner: GAME.random_action(state, owner, rng) for owner in SEATS}
+        step = GAME.apply(state, cards, rng)
+        totals = {tally.seat: int(tally.total) for tally in step.stages[0].tallies}
+        if totals[seat] != totals[seat.other]:
+            results.append(totals[seat] > totals[seat.other])
+        state = step.state
+    return state, results
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_slow_rules_find_the_same_legal_actions(seed: int) -> None:
     """In random positions, some with turned-over pieces, both list the same actions, and `check`
@@ -63,10 +85,8 @@ def test_slow_rules_end_runs_the_same_way(seed: int) -> None:
                 if not isinstance(action, Run) or rng.random() > 0.1:
                     continue
                 # Carry out the run, and let the slow rules end it with the same results.
-                results: list[bool] = []
-                after = decide_face_offs(
-                    GAME.apply(state, {due[0]: action}, rng).state, due[0], rng, results
-                )
+                begun = GAME.apply(state, {due[0]: action}, rng).state
+                after, results = decide_face_offs(begun, due[0], rng)
                 face_offs += len(results)
                 expected = slow.after_run(text, iter(results))
                 # Compare the runner's square, the ball's, and which pieces are newly turned over.
@@ -80,20 +100,3 @@ def test_slow_rules_end_runs_the_same_way(seed: int) -> None:
             state, {seat: GAME.random_action(state, seat, rng) for seat in due}, rng
         ).state
     assert face_offs > 20
-
-
-def turned_over_squares(state: State) -> set[str]:
-    """Return the squares of the pieces that are turned over."""
-    return {piece["square"] for piece in GAME.dump(state)["pieces"] if piece["rounds_down"]}
-
-
-def decide_face_offs(state: State, seat: Seat, rng: Random, results: list[bool]) -> State:
-    """Decide every face-off by random cards. Append to `results` whether the seat on turn won."""
-    while len(GAME.to_act(state)) == 2:
-        cards = {owner: GAME.random_action(state, owner, rng) for owner in SEATS}
-        step = GAME.apply(state, cards, rng)
-        totals = {tally.seat: int(tally.total) for tally in step.stages[0].tallies}
-        if totals[seat] != totals[seat.other]:
-            results.append(totals[seat] > totals[seat.other])
-        state = step.state
-    return state

@@ -185,6 +185,13 @@ def test_a_play_has_a_key_and_squares(
     assert play.is_by_hand is (text != ".")
 
 
+def count_squares(action: object) -> int:
+    """Return the number of squares that the notation of a run or tackle names. 0 for others."""
+    if not isinstance(action, Run | Tackle):
+        return 0
+    return len(str(action).replace("&", "-").replace("x", "-").split("-"))
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_each_next_state_has_one_play(seed: int) -> None:
     """Every legal action leads to the state of one play, which is the shortest way there. Hands
@@ -221,13 +228,6 @@ def test_each_next_state_has_one_play(seed: int) -> None:
         assert set(ways_by_state) == set(plays_by_state)
         for after, ways in ways_by_state.items():
             assert min(ways)[1] == plays_by_state[after].text
-
-
-def count_squares(action: object) -> int:
-    """Return the number of squares that the notation of a run or tackle names. 0 for others."""
-    if not isinstance(action, Run | Tackle):
-        return 0
-    return len(str(action).replace("&", "-").replace("x", "-").split("-"))
 
 
 # ---- what hands leave ----------------------------------------------------------------------------
