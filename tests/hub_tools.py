@@ -108,7 +108,7 @@ class TableAtHub:
             self.journal,
             self.clock,
             bell=self.bell,
-            health=lambda: self.health,
+            describe_health=lambda: self.health,
             change_settings=lambda _: "This table takes no settings.",
         )
         self.line.start()

@@ -70,7 +70,7 @@ class _PlannedAction(NamedTuple):
     """The decision by its number in the game, such as `3.2`."""
     choice: Choice | None
     """What the bot chose, or None for a random action."""
-    earliest_s: float
+    hand_in_at_s: float
     """Earliest time to hand it in, on the monotonic clock."""
 
 
@@ -178,7 +178,7 @@ class _MachinePlayer:
             self._plan = _PlannedAction(
                 turn.moment, choice, began_at_s + self._delay_s(turn, began_at_s)
             )
-        wait_s = self._plan.earliest_s - self._clock.monotonic_s()
+        wait_s = self._plan.hand_in_at_s - self._clock.monotonic_s()
         if wait_s > 0:
             return wait_s
         return self._hand_in(self._plan)

@@ -41,8 +41,9 @@ class HubAdapter(Closeable):
     The service makes an adapter when a membership begins, and closes it when the membership ends.
     `close` waits for a message that is being sent, and may be called twice. No other method waits.
 
-    `health` returns the worst finding of the health checks as a sentence. `change_settings` changes
-    settings by dotted name, and returns a sentence on what it has changed or refused.
+    `describe_health` returns the worst finding of the health checks as a sentence.
+    `change_settings` changes settings by dotted name, and returns a sentence on what it has changed
+    or refused.
     """
 
     def __init__(
@@ -53,13 +54,13 @@ class HubAdapter(Closeable):
         clock: Clock,
         *,
         bell: StaffBell,
-        health: Callable[[], str],
+        describe_health: Callable[[], str],
         change_settings: Callable[[Mapping[str, str]], str],
     ) -> None:
         self.membership = membership
         self._table = table
         self._bell = bell
-        self._health = health
+        self._describe_health = describe_health
         self._change_settings = change_settings
         # `DesiredState.mark` of the hub's desired state that this table follows
         self._followed_mark = ""
@@ -128,7 +129,7 @@ class HubAdapter(Closeable):
             version=__version__,
             names=names,
             call=self._bell.call,
-            health=self._pack_sentence(self._health()),
+            health=self._pack_sentence(self._describe_health()),
             notices=tuple(map(self._pack_sentence, notices)),
             wrong=tuple(self._pack_sentence(problem.text) for problem in problems),
             follows=self._followed_mark,

@@ -115,9 +115,9 @@ class HubConnection:
         # sequence number in the hub's store of the last record of this table, 0 if there is none
         self._last_sequence = 0
         self._sent_state: bytes = b""
-        self._state_sent_s = 0.0
+        self._state_sent_at_s = 0.0
         # time by `loop_time_s` at which the hub is asked for our game at two tables
-        self._next_pair_request_s = 0.0
+        self._next_pair_request_at_s = 0.0
         self.is_connected = False
         self.trouble = ""
         """Sentence on why the hub does not receive everything.
@@ -136,7 +136,7 @@ class HubConnection:
 
     def look_for_pair(self) -> None:
         """Note that the hub has a game at two tables for this table."""
-        self._next_pair_request_s = 0.0
+        self._next_pair_request_at_s = 0.0
         self.wake()
 
     def close(self) -> None:
@@ -203,17 +203,17 @@ class HubConnection:
         # continue after the last record that the hub has
         await self._seek(jetstream)
         self._pairs.reset_connection()
-        self._next_pair_request_s = 0.0
+        self._next_pair_request_at_s = 0.0
         # if records wait, keep the trouble: the hub may still be unable to store them
         self._set_connection(True, self.trouble if self._outbox.next() else "")
         # every real state differs from an empty one, so the present state is sent
         self._sent_state = b""
-        next_send_s = 0.0
+        next_send_at_s = 0.0
         while client.is_connected and not self._is_closing:
             self._has_news = False
             await self._pairs.claim(client)
             await self._send_state(client)
-            if loop_time_s() >= next_send_s:
+            if loop_time_s() >= next_send_at_s:
                 try:
                     await self._send_all(client, jetstream)
                     self._set_connection(True, "")
@@ -224,13 +224,13 @@ class HubConnection:
                     # stay connected, because calls for the staff still need the connection
                     self._set_connection(True, error.message)
                     await self._seek(jetstream)
-                    self._next_pair_request_s = 0.0
-                    next_send_s = loop_time_s() + STORE_RETRY_S
-            pause_s = STORE_RETRY_S if next_send_s > loop_time_s() else STATE_INTERVAL_S
+                    self._next_pair_request_at_s = 0.0
+                    next_send_at_s = loop_time_s() + STORE_RETRY_S
+            pause_s = STORE_RETRY_S if next_send_at_s > loop_time_s() else STATE_INTERVAL_S
             await self._wait(min(pause_s, self._pairs.pause_s), until_news=True)
             if self._has_news:
                 await self._wait(YIELD_PAUSE_S)
-            elif loop_time_s() >= self._state_sent_s + STATE_INTERVAL_S:
+            elif loop_time_s() >= self._state_sent_at_s + STATE_INTERVAL_S:
                 # the state is sent again, although it has not changed
                 self._sent_state = b""
 
@@ -250,7 +250,7 @@ class HubConnection:
         `HubStorageError`, and errors of the library that end the connection.
         """
         try:
-            if loop_time_s() >= self._next_pair_request_s:
+            if loop_time_s() >= self._next_pair_request_at_s:
                 await self._fetch_pair(client)
             await self._pairs.exchange(client, jetstream)
         except (NatsTimeout, NoStreamResponseError):
@@ -259,12 +259,12 @@ class HubConnection:
     async def _fetch_pair(self, client: Client) -> None:
         """Ask the hub for our game at two tables. Ask again later if it does not answer."""
         # set before the request, because `look_for_pair` may reset this until the answer arrives
-        self._next_pair_request_s = math.inf
+        self._next_pair_request_at_s = math.inf
         try:
             await self._pairs.fetch_pair(client)
         except (NatsTimeout, NoRespondersError):
-            retry_s = loop_time_s() + PAIR_RETRY_S
-            self._next_pair_request_s = min(self._next_pair_request_s, retry_s)
+            retry_at_s = loop_time_s() + PAIR_RETRY_S
+            self._next_pair_request_at_s = min(self._next_pair_request_at_s, retry_at_s)
             log.info("Hub: it does not answer about games at two tables")
 
     async def _seek(self, jetstream: JetStreamContext) -> None:
@@ -319,26 +319,28 @@ class HubConnection:
         state = self._encode_state()
         if state != self._sent_state:
             await client.publish(state_subject(self._membership.table_id), state)
-            self._sent_state, self._state_sent_s = state, loop_time_s()
+            self._sent_state = state
+            self._state_sent_at_s = loop_time_s()
 
     async def _handle_command(self, message: Msg) -> None:
         self._execute_command(message.data)
 
     async def _wait(self, seconds: float, until_news: bool = False) -> None:
         """Wait some seconds. With `until_news`, return early if there is something new to send."""
-        end_s = loop_time_s() + seconds
+        ends_at_s = loop_time_s() + seconds
         while not (self._is_closing or (until_news and self._has_news)):
-            left_s = end_s - loop_time_s()
-            if left_s <= 0:
+            remaining_s = ends_at_s - loop_time_s()
+            if remaining_s <= 0:
                 return
-            await asyncio.sleep(min(POLL_INTERVAL_S, left_s))
+            await asyncio.sleep(min(POLL_INTERVAL_S, remaining_s))
 
     def _set_connection(self, is_connected: bool, trouble: str) -> None:
         """Set whether the hub is connected, and the trouble. If one of them changes, report it."""
         if trouble != self.trouble and trouble:
             log.warning("Hub: %s", trouble)
         has_changed = (is_connected, trouble) != (self.is_connected, self.trouble)
-        self.is_connected, self.trouble = is_connected, trouble
+        self.is_connected = is_connected
+        self.trouble = trouble
         if has_changed:
             self._note_connection(is_connected)
 

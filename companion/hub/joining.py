@@ -68,19 +68,28 @@ class CardAnswer(msgspec.Struct, frozen=True):
 
 
 def join(
-    address: str, code: str, name: str, *, sends_names: bool, ca: str = "", start_after: int = 0
+    address: str,
+    join_code: str,
+    name: str,
+    *,
+    sends_names: bool,
+    ca: str = "",
+    start_after: int = 0,
 ) -> Membership:
     """Join the hub whose pages are at this address, and return the membership.
 
-    `code` is shown on the hub's screen. `name` is the table's name for people. `sends_names`, `ca`
-    and `start_after` are as in `Membership`. Raises `SystemTrouble` with a sentence for people.
+    `join_code` is shown on the hub's screen. `name` is the table's name for people. `sends_names`,
+    `ca` and `start_after` are as in `Membership`. Raises `SystemTrouble` with a sentence for
+    people.
     """
     base = base_url(address)
     try:
         url = urlsplit(base)
-        scheme, host = url.scheme, url.hostname
+        scheme = url.scheme
+        host = url.hostname
     except ValueError:  # an IPv6 address without its closing bracket
-        scheme, host = "", None
+        scheme = ""
+        host = None
     if not host or scheme not in ("http", "https"):
         raise SystemTrouble(
             say("“{address}” is not the address of a hub, such as hub.local:8500", address=address)
@@ -88,7 +97,7 @@ def join(
     # the private key never leaves this machine. NATS calls it a seed.
     private_key = nkeys.encode_seed(os.urandom(32), nkeys.PREFIX_BYTE_USER)
     public_key = nkeys.from_seed(bytearray(private_key)).public_key.decode()
-    request = {"code": code, "key": public_key, "name": name, "version": __version__}
+    request = {"code": join_code, "key": public_key, "name": name, "version": __version__}
     answer = _post(f"{base}/api/hub/join", request, JoinAnswer, ca)
     servers = tuple(_server_url(server, host) for server in answer.servers)
     return Membership(
@@ -123,12 +132,12 @@ def tls_context(ca: str) -> ssl.SSLContext:
         ) from None
 
 
-def fetch_card_id(membership: Membership, code: str) -> str:
+def fetch_card_id(membership: Membership, card_code: str) -> str:
     """Ask the hub for the identifier of the player's card with this code.
 
     Raises `SystemTrouble` with a sentence for people.
     """
-    request = {"code": code, "table": membership.table_id}
+    request = {"code": card_code, "table": membership.table_id}
     return _post(f"{membership.address}/api/hub/card", request, CardAnswer, membership.ca).card
 
 

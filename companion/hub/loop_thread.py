@@ -75,9 +75,9 @@ class LoopThread:
         try:
             await self._work()
         finally:
-            end_s = loop_time_s() + CLOSE_TIMEOUT_S
+            ends_at_s = loop_time_s() + CLOSE_TIMEOUT_S
             # this task itself is the last one
-            while len(asyncio.all_tasks()) > 1 and loop_time_s() < end_s:
+            while len(asyncio.all_tasks()) > 1 and loop_time_s() < ends_at_s:
                 await asyncio.sleep(0.005)
 
 

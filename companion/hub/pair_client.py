@@ -115,7 +115,7 @@ class PairClient:
         self._clock = clock
         self._own_table_id = own_table_id
         self._machine_id = machine_id(journal.path)
-        self._next_claim_s = 0.0
+        self._next_claim_at_s = 0.0
         self.is_shared = False
         """Whether another machine claims to be this table as well."""
         self._wake = wake
@@ -126,12 +126,12 @@ class PairClient:
         self._game_off_table: RemoteGame | None = None
         # sentence on why the game cannot go on, empty if it can
         self._fault = ""
-        self._last_heard_s = 0.0
+        self._last_heard_at_s = 0.0
         # highest number of the other table's messages that the hub has announced
         self._announced_number = 0
         self._shown_trouble = ""
-        self.code = ""
-        """Code under which this table offers a game. Empty if it offers none."""
+        self.offered_code = ""
+        """Code under which this table offers a game. Empty if it offers no game."""
         self.reset_connection()
 
     # ---- from any thread ----
@@ -144,9 +144,9 @@ class PairClient:
         require_playable(game, options)
         number = self._journal.next_number()
         offer = PairOffer(game, options, seat, __version__, number, name)
-        self.code = self._send_request(offer).code
+        self.offered_code = self._send_request(offer).code
         self._table.redraw()
-        return self.code
+        return self.offered_code
 
     def accept(self, code: str, name: str) -> None:
         """Accept the game that another table offers under this code, and begin it.
@@ -160,7 +160,7 @@ class PairClient:
     def withdraw(self) -> None:
         """Withdraw the offer. Raises a `CompanionError`."""
         self._send_request(PairWithdrawal())
-        self.code = ""
+        self.offered_code = ""
         self._table.redraw()
 
     def _send_request(self, request: PairRequest) -> PairAnswer:
@@ -191,8 +191,8 @@ class PairClient:
         # number of our messages that the hub has, or -1 if it has to be asked
         self._sent_count = -1
         # both are so long ago that presence and poll are due at once
-        self._presence_sent_s = -PRESENCE_INTERVAL_S
-        self._polled_s = -POLL_INTERVAL_S
+        self._presence_sent_at_s = -PRESENCE_INTERVAL_S
+        self._polled_at_s = -POLL_INTERVAL_S
 
     async def claim(self, client: Client) -> None:
         """Claim this table for this machine, at most every `CLAIM_INTERVAL_S` seconds.
@@ -200,9 +200,9 @@ class PairClient:
         Raises `Illegal` if another machine is this table, or perhaps still is. If the hub does not
         answer, it is still starting, and the claim is repeated after the next interval.
         """
-        if loop_time_s() < self._next_claim_s:
+        if loop_time_s() < self._next_claim_at_s:
             return
-        self._next_claim_s = loop_time_s() + CLAIM_INTERVAL_S
+        self._next_claim_at_s = loop_time_s() + CLAIM_INTERVAL_S
         try:
             answer = await self._request(client, MachineClaim(self._machine_id))
         except (NatsTimeout, NoRespondersError):
@@ -218,8 +218,8 @@ class PairClient:
     async def fetch_pair(self, client: Client) -> None:
         """Ask the hub for the game at two tables of this table, and begin it if it is new."""
         answer = await self._request(client, PairQuery())
-        if answer.code != self.code:
-            self.code = answer.code
+        if answer.code != self.offered_code:
+            self.offered_code = answer.code
             self._table.redraw()
         if answer.pair is not None and (self._pair is None or self._pair.id != answer.pair.id):
             self._begin(answer.pair)
@@ -232,13 +232,13 @@ class PairClient:
             return
         await self._subscribe(client, announcement_subject(self._own_table_id, pair.id, "*"))
         game = self._game(pair)
-        if loop_time_s() >= self._presence_sent_s + PRESENCE_INTERVAL_S:
-            self._presence_sent_s = loop_time_s()
+        if loop_time_s() >= self._presence_sent_at_s + PRESENCE_INTERVAL_S:
+            self._presence_sent_at_s = loop_time_s()
             await client.publish(presence_subject(pair.id, self._own_table_id), b"")
         await self._send(jetstream, pair, game)
-        is_poll_due = loop_time_s() >= self._polled_s + POLL_INTERVAL_S
+        is_poll_due = loop_time_s() >= self._polled_at_s + POLL_INTERVAL_S
         if is_poll_due or game.received_count < self._announced_number:
-            self._polled_s = loop_time_s()
+            self._polled_at_s = loop_time_s()
             await self._receive(jetstream, pair)
         self._show_trouble()
 
@@ -270,7 +270,7 @@ class PairClient:
 
     def note_loss(self) -> None:
         """Show that the connection is lost, if a game needs it. Called after each disconnect."""
-        self._next_claim_s = 0.0
+        self._next_claim_at_s = 0.0
         self._show_trouble(
             say("The connection to the other table is lost. The game goes on when it is back.")
         )
@@ -282,7 +282,7 @@ class PairClient:
         self._table.set_notice("remote", "")
 
     async def _handle_announcement(self, message: Msg) -> None:
-        self._last_heard_s = self._clock.monotonic_s()
+        self._last_heard_at_s = self._clock.monotonic_s()
         number = message.subject.rpartition(".")[2]
         # the number comes from outside, so accept only a number that a game can reach
         if number.isdecimal() and len(number) < 8:
@@ -325,9 +325,9 @@ class PairClient:
         self._fault = fault
         self._sent_count = -1
         self._announced_number = 0
-        self._polled_s = -POLL_INTERVAL_S
-        self._last_heard_s = self._clock.monotonic_s()
-        self.code = ""
+        self._polled_at_s = -POLL_INTERVAL_S
+        self._last_heard_at_s = self._clock.monotonic_s()
+        self.offered_code = ""
 
     def _find_in_journal(self, pair: Pair) -> RemoteGame | None:
         """Return the game of a pair if the journal has it, on the table or from before.
@@ -416,7 +416,7 @@ class PairClient:
             if payload is None:
                 self._announced_number = number - 1
                 return
-            self._last_heard_s = self._clock.monotonic_s()
+            self._last_heard_at_s = self._clock.monotonic_s()
             try:
                 self._table.remote.receive(pair.id, number, payload)
             except JournalError:
@@ -449,6 +449,6 @@ class PairClient:
             return ""
         if trouble := self._fault or connection_trouble:
             return trouble
-        if self._clock.monotonic_s() - self._last_heard_s >= SILENCE_TIMEOUT_S:
+        if self._clock.monotonic_s() - self._last_heard_at_s >= SILENCE_TIMEOUT_S:
             return say("The other table is silent. The game goes on when it is back.")
         return ""

@@ -86,7 +86,8 @@ class Hub(Closeable):
         The web server binds its port before NATS starts, because tables may ask for the addresses
         of the pages as soon as NATS runs. It starts to serve pages last.
         """
-        settings, web = self._settings, self._settings.web
+        settings = self._settings
+        web = settings.web
         tls = certificate_context(web.certificate, web.key) if web.certificate else None
         self.members.update_permissions()
         # the stack closes its parts in reverse order, so the pages close before NATS

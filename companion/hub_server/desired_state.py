@@ -34,14 +34,14 @@ class DesiredStateSender:
         self._league = league
         self._clock = clock
         self._send_command = send_command
-        self._sent_s = -REPEAT_S
+        self._sent_at_s = -REPEAT_S
 
     def step(self) -> None:
         """Assign tables to waiting boards and send desired states, if the interval has passed."""
         now_s = self._clock.monotonic_s()
-        if now_s - self._sent_s < REPEAT_S:
+        if now_s - self._sent_at_s < REPEAT_S:
             return
-        self._sent_s = now_s
+        self._sent_at_s = now_s
         self._league.tournaments.assign_tables()
         for table in self._room.tables():
             if table.state is None or table.is_lost(now_s):

@@ -47,7 +47,9 @@ class HubSettings:
 
 
 class StoredTable(
-    msgspec.Struct, frozen=True, rename={"is_shut_out": "shut", "is_waiting": "waits"}
+    msgspec.Struct,
+    frozen=True,
+    rename={"public_key": "key", "is_shut_out": "shut", "is_waiting": "waits"},
 ):
     """A table that has joined, as the hub's file stores it."""
 
@@ -55,7 +57,7 @@ class StoredTable(
     """Id of the table in NATS subjects. Its `number` and `name` are for people."""
     number: int
     name: str
-    key: str
+    public_key: str
     """Public NKey, by which NATS checks that it is this table that connects."""
     is_shut_out: bool = False
     """Whether the table has no permissions, because it has sent too many messages."""
@@ -140,7 +142,7 @@ class HubFolder:
             self._file = edited
         return edited
 
-    def add_table(self, name: str, key: str) -> StoredTable:
+    def add_table(self, name: str, public_key: str) -> StoredTable:
         """Add a table with this public key and the lowest free number, and return it.
 
         The table waits to be admitted. Raises `SystemTrouble` if the file cannot be written, or if
@@ -154,7 +156,7 @@ class HubFolder:
                 )
             taken_numbers = {table.number for table in file.tables}
             number = min({*range(1, MAX_TABLES + 1)} - taken_numbers)
-            table = StoredTable(secrets.token_hex(8), number, name, key, is_waiting=True)
+            table = StoredTable(secrets.token_hex(8), number, name, public_key, is_waiting=True)
             return msgspec.structs.replace(file, tables=(*file.tables, table))
 
         return self.change(add).tables[-1]

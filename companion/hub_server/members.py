@@ -61,7 +61,8 @@ class Members:
     def join(self, name: str, key: str) -> JoinedTable:
         """Add a table. It has no permissions until the owner admits it.
 
-        Raises `SystemTrouble` if the hub takes no more tables, or cannot write its file.
+        `key` is the table's public NKey. Raises `SystemTrouble` if the hub takes no more tables, or
+        cannot write its file.
         """
         table = self._folder.add_table(name, key)
         self._room.add(_hub_table(table))

@@ -141,7 +141,7 @@ class NatsConnection:
         self._has_last_records = False
         # why a record could not be stored, an error that ends the connection
         self._record_error: CompanionError | None = None
-        self._checked_s = -CHECK_INTERVAL_S
+        self._checked_at_s = -CHECK_INTERVAL_S
         # set when tables can connect, or when the start has failed
         self.is_ready = threading.Event()
         # what has to be deleted: pairs of a stream and the subject of the messages in it
@@ -202,20 +202,20 @@ class NatsConnection:
     # ---- in the connection's thread ----
 
     def handle_record(
-        self, table_id: str, record: PublicRecord, age_s: float, sequence: int, stored_s: float
+        self, table_id: str, record: PublicRecord, age_s: float, sequence: int, stored_at_s: float
     ) -> None:
         """Handle a table's record. A result is stored before the room shows the record.
 
-        `sequence` is the record's number in the stream. `stored_s` is the Unix time, by the hub's
-        clock, at which the record was stored there, and `age_s` the seconds since then. Raises a
-        `CompanionError` if the result cannot be stored.
+        `sequence` is the record's number in the stream. `stored_at_s` is the Unix time, by the
+        hub's clock, at which the record was stored there, and `age_s` the seconds since then.
+        Raises a `CompanionError` if the result cannot be stored.
         """
         if self._room.has_table(table_id):
             pair = record.pair
             if pair and not self._pairs.is_seated(table_id, pair.id, pair.seat):
                 log.warning("Hub: a table reported a game at two tables in which it does not play")
                 record = msgspec.structs.replace(record, pair=None)
-            self._league.results.process_record(table_id, record, stored_s, sequence)
+            self._league.results.process_record(table_id, record, stored_at_s, sequence)
         self._room.receive_record(table_id, record, age_s)
 
     async def _run(self) -> None:
@@ -278,8 +278,8 @@ class NatsConnection:
                 # reconnect, so that the record that could not be stored is delivered again
                 if self._record_error is not None:
                     raise self._record_error
-                if time.monotonic() - self._checked_s >= CHECK_INTERVAL_S:
-                    self._checked_s = time.monotonic()
+                if time.monotonic() - self._checked_at_s >= CHECK_INTERVAL_S:
+                    self._checked_at_s = time.monotonic()
                     await self._purge(jetstream)
                     await self._check_server(jetstream)
 

@@ -113,7 +113,7 @@ def _table_account(table: StoredTable, pair: Pair | None) -> dict[str, object]:
     if pair:
         publish += publishable_pair_subjects(pair.id, table.id, pair.other_of(table.id))
     subscribe = [f"{inbox_prefix(table.id)}.>", *subscribable_subjects(table.id)]
-    user = {"nkey": table.key, "permissions": {"publish": publish, "subscribe": subscribe}}
+    user = {"nkey": table.public_key, "permissions": {"publish": publish, "subscribe": subscribe}}
     return {
         "users": [user],
         "exports": _service_exports(subscribable_subjects(table.id)),
@@ -186,7 +186,7 @@ class NatsServer:
         setpriv = shutil.which("setpriv")
         guard = [setpriv, "--pdeathsig", "KILL"] if setpriv else []
         command = [*guard, program, "-c", str(self._folder / CONFIGURATION_FILE)]
-        end_s = time.monotonic() + READY_TIMEOUT_S
+        ends_at_s = time.monotonic() + READY_TIMEOUT_S
         with (self._folder / LOG_FILE).open("ab") as log_file:
             self._process = subprocess.Popen(
                 command,
@@ -195,7 +195,7 @@ class NatsServer:
                 stderr=log_file,
                 env=GO_SETTINGS | os.environ,
             )
-        while self._process.poll() is None and time.monotonic() < end_s:
+        while self._process.poll() is None and time.monotonic() < ends_at_s:
             if self._accepts_connections():
                 return
             time.sleep(POLL_INTERVAL_S)
@@ -228,9 +228,9 @@ class NatsServer:
             return
         # only lines that are logged from here on confirm this reload
         log_size = log_path.stat().st_size
-        end_s = time.monotonic() + RELOAD_TIMEOUT_S
+        ends_at_s = time.monotonic() + RELOAD_TIMEOUT_S
         self._process.send_signal(signal.SIGHUP)
-        while self.pid is not None and time.monotonic() < end_s:
+        while self.pid is not None and time.monotonic() < ends_at_s:
             with log_path.open("rb") as file:
                 file.seek(log_size)
                 if RELOADED_TEXT in file.read():

@@ -42,8 +42,8 @@ CLAIM_TIMEOUT_S = 25.0
 class _ClaimTimes(NamedTuple):
     """Monotonic times in seconds of a machine's first and last claim to be a table."""
 
-    first_s: float
-    last_s: float
+    first_at_s: float
+    last_at_s: float
 
 
 class MachineClaims:
@@ -70,17 +70,17 @@ class MachineClaims:
         claims = {
             machine: times
             for machine, times in self._claims.get(table_id, {}).items()
-            if now_s - times.last_s < CLAIM_TIMEOUT_S
+            if now_s - times.last_at_s < CLAIM_TIMEOUT_S
         }
         self._claims[table_id] = claims
-        first_s = claims[machine_id].first_s if machine_id in claims else now_s
+        first_at_s = claims[machine_id].first_at_s if machine_id in claims else now_s
         # store two machines at most, because any number of claims could fill the memory
         if len(claims) < 2 or machine_id in claims:
-            claims[machine_id] = _ClaimTimes(first_s, now_s)
+            claims[machine_id] = _ClaimTimes(first_at_s, now_s)
         holder = next(iter(claims))
         if holder == machine_id:
             return "own" if len(claims) == 1 else "shared"
-        return "taken" if claims[holder].last_s > first_s else "open"
+        return "taken" if claims[holder].last_at_s > first_at_s else "open"
 
 
 class _OpenOffer(NamedTuple):

@@ -165,7 +165,8 @@ def _possible_matches(players: Sequence[_SwissPlayer]) -> Iterator[tuple[int, in
                 yield index, bye, BYE_COST * player.half_points + bye - index
     group_sizes = Counter(player.half_points for player in players)
     for index, other_index in combinations(range(len(players)), 2):
-        player, other = players[index], players[other_index]
+        player = players[index]
+        other = players[other_index]
         if other.number in player.opponents:
             continue
         cost = _match_cost(player, other)

@@ -47,7 +47,8 @@ class PlayerCard(msgspec.Struct, frozen=True, rename={"id": "card", "is_name_pub
 
 def new_card(number: int, name: str, is_name_public: bool) -> PlayerCard:
     """Create the card of the person with this number. Raises `Malformed` for a bad name."""
-    card_id, code = secrets.token_hex(8), new_code(CODE_LENGTH)
+    card_id = secrets.token_hex(8)
+    code = new_code(CODE_LENGTH)
     return PlayerCard(number, card_id, code, parse_player_name(name), is_name_public)
 
 

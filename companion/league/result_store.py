@@ -47,22 +47,22 @@ class ResultStore:
         self._tournaments = tournaments
         self._progress = file.progress()
         self._unsaved_tables: set[str] = set()
-        self._saved_s = clock.monotonic_s()
+        self._saved_at_s = clock.monotonic_s()
         self.sequence = file.number("sequence")
         """Number in the hub's store of the last record that was processed."""
 
     def process_record(
-        self, table_id: str, record: PublicRecord, accepted_s: float, sequence: int
+        self, table_id: str, record: PublicRecord, accepted_at_s: float, sequence: int
     ) -> None:
         """Process a record of a table.
 
-        `accepted_s` is the Unix time at which the table accepted the record, by the hub's clock.
+        `accepted_at_s` is the Unix time at which the table accepted the record, by the hub's clock.
         `sequence` is the record's number in the hub's store. If a result cannot be stored, raises
         `SystemTrouble`, and the record counts as not processed.
         """
         with self._file.lock:
             before = self._progress.get(table_id, TableProgress())
-            after, change = follow_record(table_id, before, record, accepted_s)
+            after, change = follow_record(table_id, before, record, accepted_at_s)
             sequence = max(self.sequence, sequence)
             has_changed = any(change)
             if has_changed:
@@ -104,9 +104,9 @@ class ResultStore:
         """
         with self._file.lock:
             now_s = self._clock.monotonic_s()
-            if not self._unsaved_tables or now_s - self._saved_s < SAVE_INTERVAL_S:
+            if not self._unsaved_tables or now_s - self._saved_at_s < SAVE_INTERVAL_S:
                 return
-            self._saved_s = now_s
+            self._saved_at_s = now_s
             self._file.write(*self._position_statements(self.sequence))
             self._unsaved_tables.clear()
 

@@ -112,11 +112,11 @@ class ResultChange(NamedTuple):
 
 
 def follow_record(
-    table_id: str, before: TableProgress, record: PublicRecord, accepted_s: float
+    table_id: str, before: TableProgress, record: PublicRecord, accepted_at_s: float
 ) -> tuple[TableProgress, ResultChange]:
     """Return a table's progress after a record, and the change of results that it causes.
 
-    `accepted_s` is the Unix time at which the table accepted the record, by the hub's clock.
+    `accepted_at_s` is the Unix time at which the table accepted the record, by the hub's clock.
     """
     # after an outage, tables send some records again
     if (record.epoch, record.entry) <= (before.epoch, before.entry):
@@ -128,7 +128,9 @@ def follow_record(
         key = record.mark if record.what == NEW_GAME else f"{table_id}.{record.epoch}.{record.game}"
         if record.pair:
             key = f"pair.{record.pair.id}"
-        progress = replace(progress, number=record.game, key=key, began_s=accepted_s, result=None)
+        progress = replace(
+            progress, number=record.game, key=key, began_s=accepted_at_s, result=None
+        )
     view = record.view
     # A game has no result while it is not over, if it is void, or if its rules are unknown here. If
     # it had a result before this record, that one is removed.
@@ -136,7 +138,7 @@ def follow_record(
         return replace(progress, result=None), ResultChange(removed=progress.result)
     if progress.result is not None:
         return progress, ResultChange()
-    result = _build_result(table_id, progress, record, accepted_s)
+    result = _build_result(table_id, progress, record, accepted_at_s)
     return replace(progress, result=result), ResultChange(added=result)
 
 

@@ -164,7 +164,7 @@ class HubLink(Closeable):
     def offered_code(self) -> str:
         """Code under which this table offers a game at two tables. Empty if it offers none."""
         hub = self._hub
-        return hub.pairs.code if hub else ""
+        return hub.pairs.offered_code if hub else ""
 
     @property
     def pairs(self) -> PairClient:
@@ -215,7 +215,7 @@ class HubLink(Closeable):
                 self._journal,
                 self._clock,
                 bell=self._bell,
-                health=self._health,
+                describe_health=self._health,
                 change_settings=self._change_settings,
             )
             self._hub.start()

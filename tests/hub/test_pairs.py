@@ -166,7 +166,7 @@ def test_wrong_codes_are_refused_with_a_sentence(hub: Hub, tmp_path: Path) -> No
         with pytest.raises(Illegal, match="No game is offered"):
             north.line.pairs.accept("wrong", "")
         south.line.pairs.withdraw()
-        assert south.line.pairs.code == ""
+        assert south.line.pairs.offered_code == ""
 
         # the withdrawn code is wrong, too. The fifth wrong code is the last that the hub checks.
         for _ in range(4):

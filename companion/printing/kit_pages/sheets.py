@@ -167,9 +167,13 @@ def _tag_pages(kit: Kit, paper: Paper, extras: Extras) -> Iterator[Page]:
     pages = tag_pages(kit, page_parts(kit, extras, area), area)
     tag_page_count = sum(page.has_tags for page in pages)
     for number, page in enumerate(pages, start=1):
-        kind, head, foot = "extras", say("For the table"), say("for the table")
+        kind = "extras"
+        head = say("For the table")
+        foot = say("for the table")
         if page.has_tags:
-            kind, head, foot = "pieces", say("Pieces"), say("pieces")
+            kind = "pieces"
+            head = say("Pieces")
+            foot = say("pieces")
             if tag_page_count > 1:
                 head = say("Pieces, {number} of {pages}", number=number, pages=tag_page_count)
         draw = partial(draw_tag_page, page=page, kit=kit, title=head, area=area)

@@ -111,7 +111,8 @@ class Tag:
         # size of each top
         self.top_width_mm = self.top_depth_mm = self.white_mm + 2 * self.rim_mm
         if self.is_big:
-            self.top_width_mm, self.top_depth_mm = top_width_mm, top_depth_mm
+            self.top_width_mm = top_width_mm
+            self.top_depth_mm = top_depth_mm
         self.spine_mm = first.height_mm if len(faces) > 1 and first.height_mm >= 1 else 0.0
         """Height of the spine between two leaves: the thickness of the piece. 0 if it is too thin
         for a spine.
