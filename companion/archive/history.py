@@ -104,6 +104,7 @@ class History:
         return None if fingerprint is None else self._make_line(number, fingerprint)
 
     def _require_line(self, number: int) -> GameLine:
+        """Return the line of one game. Raises `Malformed` if there is no such game."""
         line = self.line(number)
         if line is None:
             raise Malformed(
@@ -112,6 +113,7 @@ class History:
         return line
 
     def _make_line(self, number: int, fingerprint: str) -> GameLine:
+        """Return the line of a game with this fingerprint, made from its summary."""
         summary = self._summaries.summary(number, fingerprint)
         game = GAMES.get(summary.game)
         return GameLine(
@@ -132,6 +134,7 @@ class History:
         )
 
     def _ending(self, number: int, summary: GameSummary) -> Ending:
+        """Return how a game ended, or why it has not."""
         if summary.trouble:
             return Ending.BROKEN
         if not summary.is_over:

@@ -110,6 +110,7 @@ class PhotographAlbum:
             (self.folder / str(game)).rmdir()
 
     def _game_folders(self) -> list[Path]:
+        """Return the folders of all games with photographs, oldest game first."""
         folders = [
             path for path in _paths_in(self.folder) if path.name.isascii() and path.name.isdecimal()
         ]
@@ -175,6 +176,7 @@ class Photographer(Closeable):
         self._follower.close()
 
     def _step_safely(self) -> None:
+        """Take a step in the thread, with a low priority and without raising anything."""
         lower_priority(NICE_BACKGROUND)
         try:
             self.step()

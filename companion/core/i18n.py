@@ -389,6 +389,7 @@ def _contract(sentence: str, language: str) -> str:
 
 
 def _make_sentence(pattern: str, plural: str, parts: Mapping[str, object]) -> Sentence:
+    """Return a sentence that remembers its patterns and parts."""
     chosen = plural if plural and parts["n"] != 1 else pattern
     sentence = Sentence(_fill(chosen, parts))
     sentence.pattern = pattern
@@ -398,6 +399,7 @@ def _make_sentence(pattern: str, plural: str, parts: Mapping[str, object]) -> Se
 
 
 def _translate(text: Sentence, language: str) -> str:
+    """Return a sentence in a language, with its parts translated first."""
     # The name of a side, as a sentence of its own, gives way to the player's name.
     if not text.parts and (name := _side_names.get().get(text.pattern)):
         return name

@@ -53,6 +53,7 @@ class TableFollower:
             self._thread = None
 
     def _run(self) -> None:
+        """Take steps until the table or the follower closes. This is the thread."""
         version = -1
         while not self._stop.is_set():
             try:

@@ -419,6 +419,7 @@ def _time_out(session: Session, record: TimeOut) -> Transition:
 
 
 def _pause(session: Session, record: Pause) -> Transition:
+    """Stop the clock of the decision that is due. Raises `Illegal` if none is running."""
     if session.phase is not Phase.ORDERS or session.countdown is None or session.paused_by:
         raise wrong_phase(say("No clock is running"))
     # In an earlier version, "line" meant that a remote phone could not be reached.
@@ -428,6 +429,7 @@ def _pause(session: Session, record: Pause) -> Transition:
 
 
 def _resume(session: Session, record: Resume) -> Transition:
+    """Start the stopped clock again. Raises `Illegal` if no clock is stopped."""
     if session.countdown is None or not session.paused_by:
         raise wrong_phase(say("The clock is not stopped"))
     running = replace(
@@ -479,6 +481,7 @@ def _ask_coach(session: Session, record: AskCoach) -> Transition:
 
 
 def _offer_draw(session: Session, record: OfferDraw) -> Transition:
+    """Offer a draw, or end the game with one if the other seat has offered it."""
     if not session.is_in_play:
         raise wrong_phase(say("A draw can only be offered during a game"))
     if session.is_machine_seat(record.seat.other):

@@ -260,6 +260,7 @@ class TableStore:
 
     @contextmanager
     def _lock_table(self) -> Iterator[None]:
+        """Take the table's lock. Raises `TimeoutError` after `LOCK_TIMEOUT_S`."""
         # No turn times out while a caller waits, because its input may have arrived in time.
         self._waiting_callers.append(None)
         is_held = self._lock.acquire(timeout=LOCK_TIMEOUT_S)
@@ -317,6 +318,7 @@ class TableStore:
         self.listeners.close()
 
     def _run(self) -> None:
+        """Do what is due at every heartbeat and after every input. This is the thread."""
         while not self._is_closed:
             self._wake.wait(HEARTBEAT_S)
             self._wake.clear()
@@ -371,6 +373,7 @@ class TableStore:
         self.accept(record)
 
     def _write(self, records: Sequence[AnyRecord], session: Session) -> None:
+        """Append records to the journal. If it refuses, show why before raising `JournalError`."""
         # Seats and commitments outlast a game.
         is_of_no_game = isinstance(records[0], TakeSeat | FreeSeat | MoveSeat | Commit)
         game = SEATS_GAME if is_of_no_game else session.game_number

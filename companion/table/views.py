@@ -108,6 +108,7 @@ def view_of(live: TableState, viewer: Viewer) -> TableView:
 
 
 def _turn_view(live: TableState) -> TurnView:
+    """Return the turn, with nothing of the stages that are not shown yet."""
     session = live.session
     in_stages = session.phase is Phase.STAGES
     stages = session.stages if in_stages or session.phase is Phase.OVER else ()
@@ -147,6 +148,7 @@ def _previous_stages(session: Session) -> tuple[Stage, ...]:
 
 
 def _board_view(live: TableState, viewer: Viewer) -> BoardView:
+    """Return the board as it is expected, what the camera sees, and what the game adds."""
     session = live.session
     reading = live.reading if live.sees_board else NO_READING
     return BoardView(
@@ -176,6 +178,7 @@ def _undo_moves(session: Session) -> tuple[HandMove, ...]:
 
 
 def _own_view(live: TableState, viewer: Viewer) -> OwnView:
+    """Return what only this viewer may know or do. Everybody may confirm actions that lie open."""
     session = live.session
     game = live.session.game
     if viewer is None:
@@ -190,6 +193,7 @@ def _own_view(live: TableState, viewer: Viewer) -> OwnView:
 
 
 def _match_view(live: TableState) -> MatchView:
+    """Return the result so far, and what the players have asked of each other."""
     session = live.session
     return MatchView(
         score=session.score,
@@ -294,6 +298,7 @@ def _shown_turn_number(session: Session) -> int:
 
 
 def _seat_view(live: TableState, seat: Seat) -> SeatView:
+    """Return a seat as everybody may see it, without anything that its player hides."""
     session = live.session
     player = session.seats.get(seat)
     # A player at another table has sealed the action there.

@@ -36,6 +36,7 @@ def archive(tmp_path: Path) -> Iterator[ArchiveRig]:
 
 
 def seat_both(archive: ArchiveRig, south: str = "Mara", north: str = "Jonas") -> None:
+    """Let two people with phones take the seats."""
     archive.table.take_seat(SOUTH, south)
     archive.table.take_seat(NORTH, north)
 

@@ -55,11 +55,13 @@ class ArchiveRig:
     def play(
         self, name: str = "outbuffered", turns: int = 2, seed: int = 1, end: str = "resign"
     ) -> None:
+        """Play some turns at random, and end the game (see `history_tools.play`)."""
         play(self.table, self.clock, name, turns, seed, end)
 
 
 @contextmanager
 def open_archive(folder: Path) -> Iterator[ArchiveRig]:
+    """Open a table with a journal in this folder, and the archive of its games."""
     clock = FakeClock()
     with Journal(folder / "journal.sqlite") as journal, Table(journal, clock) as table:
         yield ArchiveRig(folder, journal, table, clock)
@@ -74,6 +76,7 @@ def archive(tmp_path: Path) -> Iterator[ArchiveRig]:
 
 
 def player_names(archive: ArchiveRig, number: int) -> list[str]:
+    """Return the names of all who have played a game, first those of South."""
     line = archive.history.line(number)
     assert line is not None
     return [player.name for seat in SEATS for player in line.players.get(seat, ())]

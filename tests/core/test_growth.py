@@ -136,6 +136,7 @@ MESSAGES: dict[str, tuple[Callable[[bytes], object], Any, tuple[str, ...]]] = {
 
 
 def with_value(message: Any, path: tuple[str, ...], value: Any) -> bytes:
+    """Return the JSON of a message with another value at this path."""
     changed = json.loads(json.dumps(message))
     parent = changed
     for name in path[:-1]:

@@ -209,6 +209,7 @@ def _singular_and_plural(message: Message) -> tuple[str, str]:
 
 
 def _message_faults(message: Message) -> Iterator[str]:
+    """Yield each fault of a message: what is missing, or differs from the English one."""
     if message.fuzzy:
         yield "is fuzzy"
     texts = [message.string] if isinstance(message.string, str) else list(message.string)

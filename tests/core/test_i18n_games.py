@@ -121,6 +121,7 @@ def pieces_in_brackets(language: str, one: str, many: str = "", n: int | None = 
 
 @cache
 def _in_pieces(pattern: str) -> str:
+    """Return a pattern with brackets around the words between its parts."""
     pieces = ""
     for words, name, form, conversion in Formatter().parse(pattern):
         pieces += f"⟦{words}⟧" if words else ""

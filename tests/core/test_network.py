@@ -123,6 +123,7 @@ def test_without_pads_nobody_changes_to_one(tmp_path: Path) -> None:
 
 
 def press(rig: WebRig, key: PadKey) -> None:
+    """Press a key of South's pad."""
     rig.table.press(Press(Seat.SOUTH, key, rig.clock.monotonic_s()))
     rig.table.step()
 

@@ -53,6 +53,7 @@ def remove_log(path: Path) -> None:
 
 
 def replace_by_copy(path: Path) -> None:
+    """Put a copy in the place of the file, as a program for backups may do."""
     shutil.copyfile(path, path.with_name("other"))
     path.with_name("other").replace(path)
 

@@ -38,6 +38,7 @@ def port() -> int:
 
 @contextmanager
 def open_service(folder: Path, port: int, clock: FakeClock) -> Iterator[Companion]:
+    """Open a service in simulation whose headlines are short."""
     table = TableSettings(reading_time_s=0.1)
     with simulated(folder, clock, port=port, table=table) as companion:
         yield companion
@@ -96,6 +97,7 @@ class Scene:
             self._pass()
 
     def _pass(self, seconds: float = 0.0) -> None:
+        """Let time pass for the panel, at least so long that a key is debounced."""
         for _ in range(3 + round(seconds / 0.02)):
             self.clock.advance(0.02)
             self.companion.step_keys()

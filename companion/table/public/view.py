@@ -95,6 +95,7 @@ def _public_options(session: Session) -> dict[str, Any]:
 
 
 def _public_seat(view: TableView, seat: Seat, now_s: float) -> PublicSeat:
+    """Return a seat as strangers may see it: by its door, without its player's name."""
     seat_view = view.seats[seat]
     clock = view.time.clocks.get(seat)
     return PublicSeat(
@@ -111,6 +112,7 @@ def _public_clock(clock: ClockView, now_s: float) -> PublicClock:
 
 
 def _public_lane(lane: Lane) -> PublicLane:
+    """Return a lane of cards by their names, with None for each card that is face down."""
     piles = [
         tuple(None if card is None else str(card) for card in pile)
         for pile in (lane.north, lane.deck, lane.south, lane.discard)
@@ -128,6 +130,7 @@ def _public_layout(layout: Layout | None) -> dict[str, tuple[str, ...]]:
 
 
 def _public_moves(view: TableView) -> tuple[PublicMove, ...]:
+    """Return the moves of pieces that hands have to make, done or not."""
     moves = []
     for instruction in view.turn.instructions:
         move = instruction.move
