@@ -9,9 +9,9 @@ from random import Random
 
 import msgspec
 import pytest
+from archive_tools import ArchiveRig, open_archive
 from history_tools import GAME_OPTIONS, play, random_game
 from table_tools import follow_instructions
-from test_history import ArchiveRig, open_archive
 
 from companion.archive.finale import coached_in_evening, turns_to_review
 from companion.archive.played_games import Ending, Finale, GameLine, SeatedPlayer

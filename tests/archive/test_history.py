@@ -6,69 +6,29 @@ Games are played at a real table with a journal. The last part uses the command 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 import pytest
+from archive_tools import ArchiveRig, open_archive
 from history_tools import GAME_OPTIONS, play, random_game
 from internals import database_of
 
 from companion.archive.game_import import MAX_TURNS
 from companion.archive.game_summary import MAX_GAP_S
-from companion.archive.history import History
-from companion.archive.photographs import PhotographAlbum
 from companion.archive.played_games import Ending
 from companion.archive.scoresheet import format_score_sheet
 from companion.cli.main import main
-from companion.core.clock import FakeClock
 from companion.core.errors import Illegal, Malformed
 from companion.core.kit import SEATS
-from companion.storage.journal import Journal
-from companion.table.table import Table
 
 SOUTH, NORTH = SEATS
 
 
-class ArchiveRig:
-    """A table with its journal, history and photographs."""
-
-    def __init__(self, folder: Path, journal: Journal, table: Table, clock: FakeClock) -> None:
-        self.journal = journal
-        self.table = table
-        self.clock = clock
-        self.folder = folder
-        self.album = PhotographAlbum(folder / "photographs")
-        self.history = self.reopened_history()
-
-    def reopened_history(self) -> History:
-        """Reopen the history as after a restart."""
-        return History(
-            self.journal,
-            self.folder / "history",
-            self.clock,
-            find_current_game=lambda: self.table.progress().number,
-            album=self.album,
-        )
-
-    def play(
-        self, name: str = "outbuffered", turns: int = 2, seed: int = 1, end: str = "resign"
-    ) -> None:
-        """Play some turns at random, and end the game (see `history_tools.play`)."""
-        play(self.table, self.clock, name, turns, seed, end)
-
-
-@contextmanager
-def open_archive(folder: Path) -> Iterator[ArchiveRig]:
-    """Open a table with a journal in this folder, and the archive of its games."""
-    clock = FakeClock()
-    with Journal(folder / "journal.sqlite") as journal, Table(journal, clock) as table:
-        yield ArchiveRig(folder, journal, table, clock)
-
-
 @pytest.fixture
 def archive(tmp_path: Path) -> Iterator[ArchiveRig]:
+    """The archive of a table at which Ann plays South and Bob plays North."""
     with open_archive(tmp_path) as opened:
         for seat, name in zip(SEATS, ("Ann", "Bob"), strict=True):
             opened.table.take_seat(seat, name)
