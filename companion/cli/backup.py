@@ -26,18 +26,20 @@ def backup(options: argparse.Namespace) -> None:
     from companion.maintenance.backup import make_backup  # noqa: PLC0415 - brings the games
 
     settings, path = settings_from_options(options), settings_path(options)
-    # under a temporary name until it is complete
+    # The file has a temporary name until it is complete.
     unfinished = options.file.with_name(f"{options.file.name}.part")
     try:
         with _new_file(unfinished) as target:
-            # read as the service would, and write as whoever runs the command
+            # The file was made as whoever runs the command. The installation is read as its owner,
+            # even under sudo, so that a link in it cannot misdirect root.
             with as_owner_of(settings.journal_path.parent):
                 announce("Copying settings and games.")
                 manifest = make_backup(settings, path, RealClock(), options.photographs, target)
             _give_to_caller(target)
         unfinished.replace(options.file)
     except CompanionError:
-        raise  # some are OSErrors, and have messages of their own
+        # Some of these are `OSError`s, too, but have a message of their own.
+        raise
     except OSError as error:
         raise Malformed(f"{options.file} cannot be written: {error.strerror or error}") from None
     finally:
@@ -68,7 +70,7 @@ def restore(options: argparse.Namespace) -> None:
         manifest = stage_restore(source, settings, path)
         print(f"{options.file}: {manifest.sentence()}")
         try:
-            # only to learn whether a service is running
+            # Lock the journal and release it at once, only to learn whether a service is running.
             lock_journal(settings.journal_path).close()
         except JournalInUse:
             print(
@@ -83,7 +85,8 @@ def restore(options: argparse.Namespace) -> None:
 def _new_file(path: Path) -> IO[bytes]:
     """Create a file that only its owner can read, since it contains names and private settings.
 
-    Root may write into the service's own folder, so a symbolic link in its place is not followed.
+    A symbolic link in its place is not followed: the command may run as root in the service's own
+    folder, where a link could lead root to any file.
     """
     path.unlink(missing_ok=True)
     return open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600), "wb")

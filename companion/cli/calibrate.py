@@ -22,15 +22,15 @@ from vision.cameras.lenses import LensStore, nominal_lens
 if TYPE_CHECKING:
     from companion.printing.tiling import Paper
 
-# Maximum residual of the corners, as a share of the width of the picture: 0.6 px of 1280 px. Above
-# it, the views do not show one lens and a flat page. Chosen by eye: higher accepts a bent page,
-# lower refuses good views of a noisy camera.
+# Maximum residual of the corners (root mean square), as a share of the width of the picture: 0.6 px
+# of 1280 px. If it is larger, the views do not show one lens and a flat page. Chosen by eye: a
+# higher limit accepts a bent page, a lower one refuses good views of a noisy camera.
 MAX_RESIDUAL = 0.6 / 1280
-# Maximum standard deviation of the focal length, as a share of it. Chosen by eye: higher accepts
-# views that are too much alike, lower asks for more of them.
+# Maximum standard deviation of the focal length, as a share of the focal length. Chosen by eye: a
+# higher limit accepts views that are too much alike, a lower one asks for more views.
 MAX_SPREAD = 0.01
-# Number of pictures in a row that have to be refused for one reason before it is printed, so that a
-# reason that passes by itself is not.
+# Number of pictures in a row that are refused for the same reason before that reason is printed. A
+# reason that soon passes by itself is not worth a line.
 MIN_REFUSALS = 20
 
 
@@ -53,7 +53,8 @@ def measure_lens(settings: Settings) -> LensFit:
     the views do not fit together. Nothing is saved then.
     """
     with closing(open_camera(settings.camera, RealClock())) as camera:
-        # Only a picture shows how much of the sensor is used, on which the nominal lens depends.
+        # Take a picture first. Only then is it known how much of the sensor is used, on which the
+        # nominal lens depends.
         camera.frame()
         calibration = Calibration(nominal_lens(settings.camera, camera))
         print(
@@ -72,8 +73,8 @@ def _collect_views(calibration: Calibration, camera: Camera) -> None:
     last_refusal = ""
     repeats = 0
     while calibration.missing_views():
+        # A view that is taken has no refusal, which is then empty.
         refusal = calibration.add(camera.frame().luma)
-        # A reason is printed once it lasts, not for every picture.
         repeats = repeats + 1 if refusal == last_refusal else 1
         last_refusal = refusal
         if not refusal:

@@ -1,7 +1,7 @@
 """`companion doctor`: what is wrong with this machine and its devices, and what to do about it.
 
-A finding is the result of one check, with a grade. A running companion has camera and pins open, so
-the command asks it for its findings. Otherwise the command examines everything itself.
+A finding is the result of one check, with a grade. While a companion runs, it has camera and pins
+open, so the command asks it for its findings. If none runs, the command examines everything itself.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ from vision.cameras.catalogue import list_cameras, open_camera
 from vision.cameras.exposure import DARK_SENTENCE, classify_light
 from web.security.tls import BadCertificate, certificate_context
 
-# Timeout in seconds for a running companion to identify itself. It is short, since another program
-# on the port may not answer at all.
+# Timeout in seconds for a running companion to identify itself. It is short, because the port may
+# belong to another program, which may not answer at all.
 HELLO_TIMEOUT_S = 3.0
 # Timeout in seconds for a running companion to examine everything, which takes up to some seconds.
 CHECKS_TIMEOUT_S = 15.0
 
 
 def print_findings(settings: Settings, as_json: bool, path: Path) -> int:
-    """Print all findings, of the running companion or of this command. Return the exit status.
+    """Print all findings, one per line or as JSON. Return the exit status.
 
     :param path: the settings file
     """
@@ -81,7 +81,7 @@ def _all_findings(settings: Settings, path: Path) -> Iterable[Finding]:
 def save_bundle(settings: Settings, target: Path, path: Path) -> None:
     """Write a support bundle, for somebody who is asked for help.
 
-    It is that of the running companion, or one with the findings of this command.
+    The running companion makes it. If none runs, the bundle only has the findings of this command.
     """
     bundle = _ask_owner_page(settings, "/host/health/bundle.zip")
     if bundle is None:
@@ -97,8 +97,9 @@ def save_bundle(settings: Settings, target: Path, path: Path) -> None:
 def query_service(settings: Settings) -> tuple[Finding, ...] | None:
     """Return the findings of the companion that runs with these settings. None if none runs.
 
-    It tells them only to the owner. If the journal, which has the owner key, cannot be read, or if
-    the companion does not answer in time, the only finding is what everybody may know.
+    The companion tells its findings only to the owner. If this command cannot read the owner key in
+    the journal, or if the companion does not answer in time, the only finding is what everybody may
+    know: that a companion runs, and its overall state.
     """
     try:
         address = local_base_url(settings.web)
@@ -123,9 +124,9 @@ def query_service(settings: Settings) -> tuple[Finding, ...] | None:
 
 
 def _ask_owner_page(settings: Settings, path: str) -> bytes | None:
-    """Return a page that only the owner may see.
+    """Return the content of a page that only the owner may see.
 
-    None if nobody answers, if the page is refused, or if the key cannot be read.
+    None if nobody answers, if the page is refused, or if the owner key cannot be read.
     """
     try:
         key = read_owner_key(settings)
@@ -141,7 +142,10 @@ def _ask_owner_page(settings: Settings, path: str) -> bytes | None:
 
 
 def examine(settings: Settings, machine: Machine | None = None) -> Iterator[Finding]:
-    """Examine everything once, while no companion runs."""
+    """Examine everything once, while no companion runs.
+
+    :param machine: the machine to examine. Tests replace it
+    """
     machine = machine or Machine()
     yield from _camera_findings(settings)
     yield from _pin_findings(settings)
@@ -159,11 +163,13 @@ def _camera_findings(settings: Settings) -> Iterator[Finding]:
         with closing(open_camera(settings.camera, RealClock())) as camera:
             yield _picture_finding(camera.name, camera.frame())
     except CameraError as error:
-        # playing without a camera is fine, but a camera that is connected or configured has to work
-        is_missing = settings.camera.source == "auto" and not list_cameras()
+        # A table without a camera is fine. But if a camera is connected, or named in the settings,
+        # it has to work.
+        has_none = settings.camera.source == "auto" and not list_cameras()
         words = f"{error.message.rstrip('.')}. Without a camera you play by tapping."
-        yield Finding("camera", Grade.NOTE if is_missing else Grade.FAIL, words)
-    # other cameras are worth a line if one was chosen, or if several could be
+        yield Finding("camera", Grade.NOTE if has_none else Grade.FAIL, words)
+    # List the other cameras if the settings name one, or if they leave open which of several is
+    # used.
     others = [other for other in list_cameras() if other.source != settings.camera.source]
     if settings.camera.source != "auto" or len(others) > 1:
         for other in others:
@@ -186,7 +192,7 @@ def _pin_findings(settings: Settings) -> Iterator[Finding]:
     if reason is None:
         yield ok("pins", "The pins can be used.")
     else:
-        # a failure only if the settings require pins
+        # Missing pins are a failure only if the settings require them.
         grade = Grade.FAIL if settings.panel.enabled == "yes" else Grade.NOTE
         yield Finding("pins", grade, f"{reason} Without pads the phones do everything.")
 

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 def format_greeting(companion: Companion, on_terminal: bool) -> str:
     """Return the greeting of a companion that has just started.
 
-    Keys, codes and the Wi-Fi's password (only in its QR code) go only to a terminal, since other
-    people may read a file or a log.
+    A greeting for a terminal has the owner key, the code to join, and QR codes, of which that of
+    the Wi-Fi contains its password. Any other greeting has none of these, because other people may
+    read a file or a log.
 
     :param on_terminal: whether the greeting goes to a terminal
     """
@@ -53,7 +54,7 @@ def format_greeting(companion: Companion, on_terminal: bool) -> str:
     if on_terminal and wifi:
         lines += ["Scan this first, to join the Wi-Fi:", format_qr_code(wifi.qr_text)]
     if on_terminal:
-        # a browser does not send the part after `#` to a server, so the code gets into no log
+        # A browser does not send the part after `#` to a server, so the code gets into no log.
         join_url = f"{first}join#{code}" if code else f"{first}join"
         lines += ["Scan to join:", format_qr_code(join_url)]
     lines.append("Ctrl-C ends it; the game is kept.")
@@ -68,9 +69,9 @@ def format_qr_code(text: str) -> str:
 
 
 def announce(step: str) -> None:
-    """Print what a command is about to do, if somebody watches.
+    """Print what a command is about to do, if somebody watches at a terminal.
 
-    It goes to standard error, and only to a terminal. Standard output holds only the result.
+    The line goes to standard error, so that standard output holds only the command's result.
     """
     if sys.stderr.isatty():
         print(step, file=sys.stderr, flush=True)

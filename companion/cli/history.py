@@ -34,14 +34,14 @@ if TYPE_CHECKING:
 def _open_history(settings: Settings, *, read_only: bool = True) -> Iterator[History]:
     """Open the history of an installation.
 
-    The newest game counts as the one on the table, which may still be going on.
+    The newest game may still be on, so it counts as the game on the table.
     """
     from companion.archive.history import History  # noqa: PLC0415 - imports all games, which is slow
     from companion.storage.journal import Journal  # noqa: PLC0415
 
     with Journal(settings.journal_path, read_only=read_only) as journal:
-        last = max(journal.games(), default=0)
-        yield History(journal, None, RealClock(), find_current_game=lambda: last)
+        newest_id = max(journal.games(), default=0)
+        yield History(journal, None, RealClock(), find_current_game=lambda: newest_id)
 
 
 @command(
@@ -60,7 +60,7 @@ def history(options: argparse.Namespace) -> None:
 def _game_summary(line: GameLine) -> str:
     """Return one line on a game: number, date, title, players, decisions and end.
 
-    At its end stands what the owner chose instead of chance, if anything.
+    If the owner has chosen something that is usually left to chance, the line ends with that.
     """
     date = "-"
     if line.begun:
@@ -76,8 +76,8 @@ def _game_summary(line: GameLine) -> str:
 def _player_summary(line: GameLine, seat: Seat) -> str:
     """Return who played a seat: the name, whether it was a machine, and whether it used the coach.
 
-    Of several players one after another, the last one counts. A `door` is what a seat is played by,
-    such as a phone or a machine.
+    If several players had the seat one after another, the last one counts. A player's `door` is
+    what the seat was played by, such as a phone or a machine.
     """
     players = line.players.get(seat)
     name = (players[-1].name if players else "") or seat
@@ -103,7 +103,7 @@ def export(options: argparse.Namespace) -> None:
     if options.text:
         content = format_score_sheet(played).rstrip("\n")
     else:
-        # indented for people
+        # `format` indents the JSON, so that people can read it.
         content = msgspec.json.format(msgspec.json.encode(played)).decode()
     if options.output is None:
         print(content)

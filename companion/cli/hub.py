@@ -48,11 +48,11 @@ FOLDER = argument(
     metavar="DIR",
     help="folder in which the hub stores everything",
 )
-# Interval in seconds of full garbage collections. One takes 100 ms or more, during which the hub
-# serves no table.
+# Interval in seconds between two full garbage collections. A collection takes 100 ms or more,
+# during which the hub serves no table.
 COLLECTION_INTERVAL_S = 600.0
-# Interval in seconds after which Python switches between threads. It is shorter than usual (0.005),
-# so that a thread with something to send need not wait long for one that draws.
+# Interval in seconds after which Python switches between threads. It is shorter than Python's own 5
+# ms, so that a thread that has something to send need not wait long for a thread that draws.
 THREAD_SWITCH_INTERVAL_S = 0.0005
 
 
@@ -145,9 +145,9 @@ def hub(options: argparse.Namespace) -> None:
 
 
 def _wait_with_rare_collections(end: threading.Event) -> None:
-    """Wait for `end`. Full garbage collections run only every `COLLECTION_INTERVAL_S`.
+    """Wait for `end`, and run full garbage collections only every `COLLECTION_INTERVAL_S`.
 
-    Few objects need one: most are freed with their last reference.
+    That is often enough: most objects are freed with their last reference, without a collection.
     """
     gc.freeze()
     young, middle, _ = gc.get_threshold()
@@ -196,7 +196,8 @@ def join(options: argparse.Namespace) -> None:
         "address": options.address,
         "code": options.code,
         "names": options.names,
-        # the running companion may have another working directory
+        # The path is made absolute, because the running companion may have another working
+        # directory.
         "ca": str(Path(options.ca).expanduser().resolve()) if options.ca else "",
     }
     ask_running(settings_from_options(options), "/api/host/hub/join", body)

@@ -18,12 +18,13 @@ from companion.core.errors import PanelError
 
 # Folder in which the service writes its state (`RuntimeDirectory` of companion.service).
 RUN_FOLDER = Path("/run/tabletop-companion")
-# Timeout in seconds for opening the pins while the machine boots. After that it counts as a machine
-# without pins.
+# Timeout in seconds for opening the pins while the machine boots. After that the machine counts as
+# one without pins.
 PINS_TIMEOUT_S = 60
-# Interval in seconds of the attempts to open them.
+# Interval in seconds between two attempts to open the pins.
 RETRY_INTERVAL_S = 1
 
+# Signals that end the process.
 END_SIGNALS = frozenset({signal.SIGTERM, signal.SIGINT})
 
 
@@ -47,8 +48,9 @@ def lamp(options: argparse.Namespace) -> int:
 def run_lamp(settings: PanelSettings, folder: Path, factory: Any = None) -> int:
     """Show the state of the service on the lamp until SIGTERM or SIGINT. Return the exit status 0.
 
-    Without a lamp it returns at once, without pins after `PINS_TIMEOUT_S`. During a shutdown,
-    SIGTERM arrives last, once every service has ended and the disks are synced.
+    If no lamp is wired, return at once. If there are no pins, return after `PINS_TIMEOUT_S`. During
+    a shutdown systemd sends SIGTERM to this process last, once every service has ended and the
+    disks are synced.
 
     :param folder: the folder in which the service writes its state
     :param factory: gpiozero's pin factory. Tests replace it
@@ -59,7 +61,8 @@ def run_lamp(settings: PanelSettings, folder: Path, factory: Any = None) -> int:
     if settings.enabled == "no" or not isinstance(settings.system_lamp, int):
         print("No system lamp is wired.")
         return 0
-    # blocked signals wait for `sigtimedwait`, so none is lost between two polls
+    # A signal that is blocked waits until `sigtimedwait` asks for it. So no signal is lost while
+    # the lamp is driven.
     signal.pthread_sigmask(signal.SIG_BLOCK, END_SIGNALS)
     clock = RealClock()
     factory = factory or _wait_for_pins()
@@ -76,8 +79,8 @@ def run_lamp(settings: PanelSettings, folder: Path, factory: Any = None) -> int:
 def _wait_for_pins() -> Any:
     """Wait for the machine's pins, which may become available late during a boot.
 
-    Return their factory. None if a signal ends the process first. If no pins become available in
-    time, print the reason and return None.
+    Return their factory, or None in two cases: if a signal ends the process first, or if no pins
+    become available in time. In the second case print the reason.
     """
     from hardware.pin_factory import open_pin_factory  # noqa: PLC0415
 

@@ -1,7 +1,7 @@
 """What commands have in common: how they are declared, reading settings, writing files.
 
-A command is a function with the decorator `command`, which names it, describes it in a line of help
-and lists its options. Options that several commands have are constants here.
+A command is a function with the decorator `command`. The decorator gives the command its name, a
+line of help and its options. Options that several commands have are constants here.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from companion.core.errors import Malformed, SystemTrouble
 from companion.core.files import read_file
 from companion.games.tools import Command
 
-# Adds something to the parser of a command, such as an argument.
+# A function that adds something to the parser of a command, such as an argument.
 ParserChange = Callable[[argparse.ArgumentParser], object]
-# Runs a command. Returns the exit status, where None means 0.
+# A function that runs a command. It returns the exit status, where None means 0.
 CommandFunction = Callable[[argparse.Namespace], int | None]
 
 
 def command(
     name: str, help_text: str, *changes: ParserChange
 ) -> Callable[[CommandFunction], Command]:
-    """Decorate a function that runs a command. The decorator replaces it by the `Command`.
+    """Return a decorator that replaces a function that runs a command by its `Command`.
 
     :param help_text: what the command does, for the list of commands
-    :param changes: what to add to the command's parser, in order, mostly made by `argument`
+    :param changes: what to add to the command's parser, in order. Most are made by `argument`
     """
 
     def add(parser: argparse.ArgumentParser) -> None:
@@ -57,7 +57,7 @@ def add_commands(
     subparsers = parser.add_subparsers(required=required, metavar="COMMAND")
     for subcommand in commands:
         subparser = subparsers.add_parser(subcommand.name, help=subcommand.help)
-        # `main` calls `run` of the options
+        # `main` finds the function of the command that was given as `options.run`.
         subparser.set_defaults(run=subcommand.run)
         subcommand.add(subparser)
 
@@ -67,7 +67,8 @@ def number_type(
 ) -> Callable[[str], Any]:
     """Return an argparse type for a number from `minimum` to `maximum`, both included.
 
-    :param name: what the number is, for the message about a wrong one
+    :param name: what the number is, for the message about a wrong number
+    :param convert: reads the number, `int` or `float`
     """
 
     def read(text: str) -> float:
@@ -104,15 +105,15 @@ PORT = argument(
 def settings_path(options: argparse.Namespace) -> Path:
     """Return the settings file from the command line, or else that of the installation.
 
-    The file need not exist. An installed `companion` names its settings file in the environment.
-    Raises `SystemTrouble` if the path cannot be examined.
+    The file need not exist. An installed `companion` names its settings file in the environment
+    (`COMPANION_SETTINGS`). Raises `SystemTrouble` if the path cannot be examined.
     """
-    given: Path | None = options.settings
+    file: Path | None = options.settings
     installed = os.environ.get("COMPANION_SETTINGS")
-    if given is None and options.state_dir is None and installed:
-        given = Path(installed)
-    path = find_settings(given, options.state_dir)
-    # a folder that may not be read raises here, with a message for a person
+    if file is None and options.state_dir is None and installed:
+        file = Path(installed)
+    path = find_settings(file, options.state_dir)
+    # If the folder may not be read, say so now. Later the file would only seem to be missing.
     try:
         path.exists()
     except PermissionError:
@@ -130,11 +131,14 @@ def settings_from_options(options: argparse.Namespace) -> Settings:
     Raises `ConfigError` for a wrong file, and what `settings_path` raises.
     """
     path = settings_path(options)
-    # a file from the command line must exist, the usual one need not
+    # A file that the command line names must exist. The usual file need not.
     settings = load_settings(path if options.settings or path.exists() else None)
 
     def given_fields(**option_names: str) -> dict[str, Any]:
-        """Return fields of settings with the values of their options, if these were given."""
+        """Return the fields of settings whose options were given, with the options' values.
+
+        A command need not have all of these options.
+        """
         values = {field: getattr(options, option, None) for field, option in option_names.items()}
         return {field: value for field, value in values.items() if value is not None}
 

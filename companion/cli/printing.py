@@ -53,12 +53,12 @@ def kit(options: argparse.Namespace) -> None:
     from companion.printing.kit_pages.sheets import KitStyle, kit_pdf, paper_for_whole_board  # noqa: PLC0415 - the PDF library is slow to import
 
     game = game_named(options.game)
-    # the options of the game that have a choice of their own on the command line
+    # Options of the game, as far as the command line has an option for them.
     chosen: dict[str, Any] = {}
     if options.board:
         content = read_named_file(options.board, MAX_TEXT_BYTES)
         try:
-            # some editors start a file with a byte order mark, which this drops
+            # Some editors begin a file with a byte order mark, which `utf-8-sig` drops.
             chosen["board"] = content.decode("utf-8-sig")
         except UnicodeDecodeError:
             raise Malformed(f"{options.board} is not text: a map is lines of . # s n S N") from None
@@ -93,7 +93,7 @@ def kit(options: argparse.Namespace) -> None:
     *_PDF_OPTIONS,
 )
 def card(options: argparse.Namespace) -> None:
-    """Write the table card. Without a scheme the address gets `http://`."""
+    """Write the table card. If the address has no scheme, it gets `http://`."""
     address = options.address.rstrip("/")
     if not address.startswith(("http://", "https://")):
         address = f"http://{address}"

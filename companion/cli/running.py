@@ -1,7 +1,7 @@
 """Requests from a command to the companion that runs on this machine, and `companion host-key`.
 
-The owner key (`host` in names and addresses) lets a request do what the owner may do on a page. It
-is in the journal, so only somebody who may read the journal can send one.
+A request with the owner key (`host` in names and addresses) may do what the owner may do on a page.
+The key is in the journal, so only somebody who may read the journal can send such a request.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from companion.storage.journal import Journal
 
 
 def ask_running(settings: Settings, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
-    """Send a request to the running companion. Return the JSON of its answer.
+    """Send a request with the owner key to the running companion. Return the JSON of its answer.
 
-    Raises `SystemTrouble` if it refuses or does not answer.
+    Raises `SystemTrouble` if the companion refuses or does not answer.
     """
     key = read_owner_key(settings)
     try:
@@ -39,7 +39,10 @@ def ask_running(settings: Settings, path: str, body: Mapping[str, Any]) -> dict[
 
 
 def parse_refusal(content: bytes) -> str:
-    """Return the message in the answer to a refused request. Only an answer in JSON has one."""
+    """Return the message in the answer to a refused request.
+
+    An answer that is not JSON has no message. Then return where to look instead.
+    """
     try:
         return str(json.loads(content)["error"]["message"])
     except (ValueError, KeyError, TypeError):
@@ -61,6 +64,7 @@ def host_key(options: argparse.Namespace) -> None:
     settings = settings_from_options(options)
     key = read_owner_key(settings)
     if options.new:
+        # Only a running companion may write its journal, so if one runs, ask it.
         try:
             with Journal(settings.journal_path) as journal:
                 key = format_host_key(journal.renew_key("host"))

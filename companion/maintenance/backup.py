@@ -5,9 +5,14 @@ data, last choices, and optionally photographs. It holds no key of the installat
 game that is still running. So orders that are handed in but not revealed, and hands of cards, never
 leave the machine.
 
-A restore has two steps. The backup is checked completely and unpacked into a folder of the state
-directory: it is staged. The next start puts it in place before anything is opened, and keeps what
-it replaces in `before-restore`. A deletion of all games is staged and carried out in the same way.
+A restore has two steps:
+
+1. Stage it: check the backup completely, and unpack it into a folder of the state directory
+   (`stage_restore`).
+2. Apply it: the next start puts the files in place before anything is opened, and keeps what they
+   replace in the folder `before-restore` (`apply_staged`).
+
+A deletion of all games is staged and applied in the same way (`stage_deletion`).
 """
 
 from __future__ import annotations
@@ -51,11 +56,11 @@ from companion.table.records import SEATS_GAME, FreeSeat
 BACKUP_FORMAT = 2
 # Maximum size of an unpacked backup in bytes, so that no file fills the disk.
 MAX_UNPACKED_BYTES = 2_000_000_000
-# Maximum number of files (members) in a backup: a thousand games of twenty turns, each with its
-# photograph.
+# Maximum number of files (members) in a backup: a thousand games of twenty turns, with a photograph
+# of each turn.
 MAX_MEMBERS = 20_000
-# Compression methods of a backup. LZMA is refused, since it takes as much memory as the file asks
-# for.
+# Compression methods of a backup. Others are refused. LZMA, for one, takes as much memory as the
+# file asks for.
 _COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 # Folder of the state directory with a restore or a deletion that is staged for the next start.
 STAGED_FOLDER = "restore"
@@ -72,9 +77,9 @@ _CHOICES = "choices.json"
 # Name of the journal that the games are restored to. Backups of version 1.0 contain such a file
 # themselves.
 _JOURNAL = "journal.sqlite"
-# Maximum size of each member in bytes. The manifest has six lines, settings with every comment have
-# 30 KB, lenses and choices some KB each. A game takes 0.1 MB, so a backup holds five thousand
-# games, as many as a page accepts.
+# Maximum size of each member in bytes. All are far above the usual sizes: the manifest has six
+# lines, settings with every comment 30 KB, lenses and choices some KB. A game takes 0.1 MB, so
+# there is room for five thousand games, as many as a page accepts.
 MAX_MEMBER_BYTES = {
     _MANIFEST: 16_000,
     _SETTINGS: 256_000,
@@ -84,15 +89,14 @@ MAX_MEMBER_BYTES = {
 }
 # Maximum size of a photograph in bytes: the largest camera at the best quality.
 _MAX_PHOTOGRAPH_BYTES = 4_000_000
-# Name of a photograph: the game, then the moment (the decision's number in it), as in
-# `photographs/12/3.2.jpg`.
+# Name of a photograph, such as `photographs/12/3.2.jpg`: game 12, moment (decision) 3.2.
 _PHOTOGRAPH = re.compile(r"photographs/[0-9]{1,9}/[0-9]{1,9}\.[0-9]{1,9}\.jpg")
 # Folder with the photographs of one journal's games.
 _ALBUM = "photographs"
-# Folder with cached summaries and pictures of these games, which the program can make again.
+# Folder with summaries and pictures of these games, which the program can make again.
 _HISTORY_CACHE = "history"
-# File in the staged folder that marks a deletion: games and photographs are deleted, and nothing
-# replaces them.
+# Empty file in the staged folder. If it is there, a deletion is staged and not a restore: games and
+# photographs are deleted, and nothing replaces them.
 _DELETION_MARK = "forget"
 # Exceptions of `zipfile` for a file that it cannot read.
 _UNREADABLE = (
@@ -146,8 +150,9 @@ def make_backup(
 ) -> BackupManifest:
     """Write a backup to `target`, and return its manifest. The service may be running.
 
-    Raises `JournalError` and `SystemTrouble`.
+    Raises `JournalError` if the games cannot be read, and `SystemTrouble` if the disk refuses.
 
+    :param settings_file: path of the settings file
     :param photographs: whether to include the photographs of all turns
     """
     state = settings.journal_path.parent
@@ -174,21 +179,23 @@ def _write_photographs(archive: zipfile.ZipFile, album: PhotographAlbum, running
     """Write the photographs of all games but the running one into a backup. Return their number.
 
     If there are more than a restore accepts, the oldest are left out.
+
+    :param running_game: id of the running game, 0 if none is running
     """
     games = [game for game in reversed(album.games()) if game != running_game]
     newest_first = [
         album.path(game, moment) for game in games for moment in reversed(album.moments(game))
     ]
     count = 0
-    # room for photographs if all other members have their maximum size
+    # This much is left for photographs even if all other members have their maximum size.
     remaining_bytes = MAX_UNPACKED_BYTES - sum(MAX_MEMBER_BYTES.values())
     for path in newest_first[: MAX_MEMBERS - len(MAX_MEMBER_BYTES)]:
-        # the running service may just have deleted it
+        # The running service may delete a photograph at any time.
         with suppress(FileNotFoundError):
             remaining_bytes -= path.stat().st_size
             if remaining_bytes < 0:
                 break
-            # JPEG does not compress any further
+            # Stored, because JPEG cannot be compressed any further.
             archive.write(path, f"{_ALBUM}/{path.parent.name}/{path.name}", zipfile.ZIP_STORED)
             count += 1
     return count
@@ -202,15 +209,17 @@ def stage_restore(
 ) -> BackupManifest:
     """Check a backup completely and stage it for the next start.
 
-    Raises `Malformed` if it cannot be used, and `SystemTrouble` if the disk refuses. The restored
-    games get the keys of this installation. All seats are free afterwards.
+    Raises `Malformed` if the backup cannot be used, and `SystemTrouble` if the disk refuses. The
+    restored games get the keys of this installation. All seats are free afterwards.
+
+    :param settings_file: path of this installation's settings file
     """
     state = settings.journal_path.parent
     with disk_errors():
         state.mkdir(mode=0o700, parents=True, exist_ok=True)
         unfinished = _make_staging_folder(state)
-        # empty folders even without photographs in the backup: those on this machine belong to
-        # other games
+        # Make both folders, even if they stay empty. They replace those of this machine, which
+        # belong to other games with the same ids.
         for name in (_ALBUM, _HISTORY_CACHE):
             (unfinished / name).mkdir()
         try:
@@ -239,7 +248,7 @@ def stage_deletion(settings: Settings) -> None:
 def _make_staging_folder(state: Path) -> Path:
     """Return an empty folder in which to prepare a restore or a deletion.
 
-    Only this user may read it, since it holds keys and passwords.
+    Only this user may read the folder, since it holds keys and passwords.
     """
     folder = state / f"{STAGED_FOLDER}.part"
     _delete(folder)
@@ -264,21 +273,23 @@ def cancel_staged(settings: Settings) -> None:
 def apply_staged(settings: Settings, settings_file: Path) -> str:
     """Apply what is staged, before the journal is opened.
 
-    Return what was done as a sentence, empty if nothing was staged. After a power cut the next
-    start finishes the work: files of games are moved by renames, each of which is done at most
-    once, and the settings file may be replaced by the same one again. Raises `SystemTrouble` if the
-    disk refuses or the journal is in use.
+    Return what was done as a sentence. It is empty if nothing was staged. Raises `SystemTrouble` if
+    the disk refuses or the journal is in use.
+
+    After a power cut the next start does all steps again, which finishes the work: a file that was
+    already moved is no longer staged, so its step does nothing, and the settings file may be
+    replaced by the same content twice. The staged folder is deleted last.
     """
     state = settings.journal_path.parent
     staged = state / STAGED_FOLDER
     former = state / FORMER_FOLDER
     if not staged.exists():
         return ""
-    # the lock makes sure that no journal in use is moved
+    # The lock makes sure that no journal in use is moved.
     with disk_errors(), lock_journal(settings.journal_path):
         is_deletion = (staged / _DELETION_MARK).exists()
         contents_words = ""
-        # after a power cut the manifest may be gone
+        # A deletion has no manifest. After a power cut that of a restore may be gone, too.
         with suppress(OSError, msgspec.DecodeError):
             content = (staged / _MANIFEST).read_bytes()
             contents_words = msgspec.json.decode(content, type=BackupManifest).sentence()
@@ -289,7 +300,8 @@ def apply_staged(settings: Settings, settings_file: Path) -> str:
             SettingsFile(settings_file).replace(read_file(restored_settings, MAX_TEXT_BYTES))
             restored_settings.unlink()
         if is_deletion:
-            # old copies would keep what the owner wanted deleted
+            # The owner wants nothing to be left. So delete also the phone that served as the
+            # camera, what was replaced before, and old copies of the journal.
             for path in (state / "phone.json", former, *find_copies(settings.journal_path)):
                 _delete(path)
         _delete(staged)
@@ -302,10 +314,10 @@ def apply_staged(settings: Settings, settings_file: Path) -> str:
 def _prepare_former(staged: Path, former: Path, settings_file: Path) -> None:
     """Empty the folder for what is replaced, and copy the settings file to it.
 
-    Only the first attempt does so. After a power cut the folder may hold the only copy of the games
-    of this table, and the settings file may be the restored one already.
+    Only the first attempt may do so. In a later attempt, after a power cut, the folder may hold the
+    only copy of this table's games, and the settings file may already be the restored one.
     """
-    # the drawings are moved before everything else, so they are still staged at the first attempt
+    # This folder is the first that is moved. So if it is still staged, nothing was moved.
     is_first_attempt = (staged / _HISTORY_CACHE).exists()
     if is_first_attempt:
         _delete(former)
@@ -315,9 +327,12 @@ def _prepare_former(staged: Path, former: Path, settings_file: Path) -> None:
 
 
 def _exchange_files(state: Path, staged: Path, former: Path, is_deletion: bool) -> None:
-    """Move the files of this table to `former`, and the staged ones into their place."""
+    """Move the files of this table to `former`, and the staged files into their place.
+
+    The history's cache comes first, on which `_prepare_former` relies.
+    """
     for name in (_HISTORY_CACHE, _LENSES, _CHOICES, _ALBUM, _JOURNAL):
-        # a deletion keeps the lenses, which belong to the cameras and not to games
+        # A deletion keeps the lenses, which belong to the cameras and not to games.
         if is_deletion and name != _LENSES:
             _move_member(state, name, former)
         elif (staged / name).exists():
@@ -326,7 +341,10 @@ def _exchange_files(state: Path, staged: Path, former: Path, is_deletion: bool) 
 
 
 def _move_member(state: Path, name: str, folder: Path) -> None:
-    """Move a file of the state directory to a folder, the journal with SQLite's files beside it."""
+    """Move a file or folder of the state directory to another folder.
+
+    SQLite has two more files beside the journal, which are moved with it.
+    """
     for suffix in ("", "-wal", "-shm") if name == _JOURNAL else ("",):
         path = state / f"{name}{suffix}"
         if path.exists():
@@ -352,7 +370,8 @@ def _unpack_all(source: IO[bytes], folder: Path) -> BackupManifest:
                 if entry.filename != _GAMES:
                     place = folder / entry.filename
                     place.parent.mkdir(parents=True, exist_ok=True)
-                    # `zipfile` stops at the size in the ZIP directory, which was checked above
+                    # A member cannot be larger than `_check_members` has allowed: `zipfile` reads
+                    # no more than the size in the ZIP directory.
                     with archive.open(entry) as packed, place.open("xb") as target:
                         shutil.copyfileobj(packed, target)
             manifest = msgspec.json.decode((folder / _MANIFEST).read_bytes(), type=BackupManifest)
@@ -375,9 +394,11 @@ def _unpack_all(source: IO[bytes], folder: Path) -> BackupManifest:
 
 
 def _check_members(entries: list[zipfile.ZipInfo], folder: Path) -> None:
-    """Raise `Malformed` for members that no backup has.
+    """Raise `Malformed` for members that no backup has, or that are too large.
 
-    Raise `SystemTrouble` if the disk has no room for them.
+    Raise `SystemTrouble` if the disk has no room for them. Nothing is unpacked before this check.
+
+    :param folder: where the members are going to be unpacked
     """
     sizes = {entry.filename: entry.file_size for entry in entries}
     if _MANIFEST in sizes and _JOURNAL in sizes:
@@ -399,8 +420,8 @@ def _check_members(entries: list[zipfile.ZipInfo], folder: Path) -> None:
     if any(entry.compress_type not in _COMPRESSIONS for entry in entries):
         raise Malformed(say("This file is damaged or not a backup."))
     total = sum(sizes.values())
-    # The size of the whole, with a limit of its own. It is named after the photographs, because the
-    # limits of all other members are small.
+    # The total has a limit, too. If it is too large, the message names the photographs: only they
+    # are many, and only they can be left out.
     sizes[_ALBUM] = total
     for name, size in sizes.items():
         max_bytes = _max_member_bytes(name) or MAX_UNPACKED_BYTES
@@ -424,10 +445,13 @@ def _check_members(entries: list[zipfile.ZipInfo], folder: Path) -> None:
 
 
 def _check_settings(path: Path, settings: Settings, settings_file: Path) -> None:
-    """Check the settings of a backup, and adapt them to this machine.
+    """Check the settings of a backup, and adapt the file to this machine.
 
-    Settings that a page may not write keep the values of this machine. Raises `Malformed` for
-    settings that cannot be read.
+    Settings that a page may not write, such as paths, get the values of this machine. Raises
+    `Malformed` for settings that cannot be read.
+
+    :param path: the unpacked settings of the backup, which need not exist
+    :param settings_file: this machine's own settings file
     """
     if not path.exists():
         return
@@ -437,7 +461,7 @@ def _check_settings(path: Path, settings: Settings, settings_file: Path) -> None
         try:
             on_file = SettingsFile(settings_file).read().settings
         except ConfigError:
-            # the settings file of this machine cannot be read
+            # This machine's own file cannot be read, so use the defaults.
             on_file = Settings()
         own_values = unwritable_settings(on_file, contents.settings)
         file.change({**own_values, "state_dir": settings.state_dir}, contents.digest)
@@ -450,7 +474,8 @@ def _check_settings(path: Path, settings: Settings, settings_file: Path) -> None
 def _adopt_games(path: Path, own_path: Path) -> None:
     """Give restored games the keys of this installation, and free their seats.
 
-    Nobody here has a token for these seats. Raises `Malformed` for games that cannot be replayed.
+    The seats were taken on the machine that made the backup. Nobody here has a token for them, so
+    nobody could play them. Raises `Malformed` for games that cannot be replayed.
 
     :param path: the journal with the restored games
     :param own_path: the journal of this installation
@@ -461,12 +486,13 @@ def _adopt_games(path: Path, own_path: Path) -> None:
             raise Malformed(
                 say("The games in this backup cannot be used: {why}", why=journal.notice)
             )
-        # at the time of the backup's last input, so that times never run backwards
+        # The seats are freed at the time of the backup's last input, so that the times in the
+        # journal never run backwards.
         last_at = journal.database.query("SELECT COALESCE(MAX(at), 0.0) FROM entries")[0][0]
         for seat in seats:
             journal.append(SEATS_GAME, [FreeSeat(seat)], last_at)
         keys: list[tuple[str, bytes]] = []
-        # this machine may have no journal yet, or an unreadable one
+        # This machine may have no journal yet, or one that cannot be read.
         with suppress(JournalError), Journal(own_path, read_only=True) as own:
             keys = own.keys()
         journal.database.write(

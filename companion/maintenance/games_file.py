@@ -1,12 +1,14 @@
 """The games of an installation as JSON lines, for a backup.
 
-The journal is a SQLite file with a table of inputs and some smaller ones. Each row that may leave
-it becomes a line. Keys, seats' secrets and a game that is still running are never written. Lines
-are read as data of known types within limits, and become rows of a new journal made by this
-program. Nothing else from a backup ever reaches SQLite.
+The journal is a SQLite file with a table of inputs and some smaller tables. Each row that may leave
+the machine becomes a line. Keys, seats' secrets and a game that is still running are never written.
 
-Each input of the journal has a link, a checksum over itself and the input before. Links are not
-written: the ones of the journal are checked first, and the new journal gets its own.
+A backup may come from a stranger. So its lines are read as data of known types within limits, and
+become rows of a new journal that this program makes. Nothing else from a backup ever reaches
+SQLite.
+
+Each input of the journal has a link, a checksum over the input itself and the link before it. Links
+are not written: `write_games` checks them, and `read_games` makes new ones.
 """
 
 from __future__ import annotations
@@ -38,7 +40,7 @@ from companion.table.records import AnyRecord, MoveSeat, TakeSeat
 from companion.table.seats.seat_fold import MAX_NAME
 from companion.table.session import Phase
 
-# Maximum size of a line in bytes. The longest is an imported game: such a file has up to 2 MB.
+# Maximum size of a line in bytes. The longest line is an imported game, whose file may have 2 MB.
 MAX_LINE_BYTES = 16_000_000
 # Maximum number of lines. A game of twenty turns has some 120.
 MAX_LINES = 1_000_000
@@ -64,7 +66,7 @@ class _Line(
 
 
 class InputLine(_Line, frozen=True):
-    """An accepted input, which is a row of the table `entries`."""
+    """An accepted input: a row of the table `entries`."""
 
     id: Annotated[int, Meta(ge=1, le=10**12)]
     game: Number
@@ -133,10 +135,10 @@ _TABLE_BY_LINE = {
 def write_games(journal: Journal, target: IO[bytes]) -> tuple[int, int]:
     """Write all games except one that is still running.
 
-    Return how many games were written, and the number of the one that is running (0: none). The
+    Return how many games were written, and the id of the running game, 0 if none is running. The
     journal stays in a transaction, so the caller has to close it.
     """
-    # within a transaction later writes of the running service are not visible
+    # In a transaction, what the running service writes meanwhile is not visible.
     journal.database.query("BEGIN")
     games = journal.games()
     unfinished = games[-1] if games and journal.restore().phase is not Phase.OVER else 0
@@ -150,18 +152,18 @@ def _read_lines(journal: Journal, games: list[int]) -> Iterator[_Line]:
     """Yield the lines of these games and of everything that belongs to no game."""
     for line_type, table in _TABLE_BY_LINE.items():
         columns = ", ".join(line_type.__struct_fields__)
-        # one row at a time, to save memory
+        # One row at a time, to save memory.
         for row in journal.database.connection.execute(f"SELECT {columns} FROM {table}"):
             yield line_type(*row)
     nonces: dict[str, str] = {}
-    # inputs outside games, such as taking a seat, have the game 0
+    # Inputs that belong to no game, such as taking a seat, have the game 0. Only they have nonces.
     for game in (0, *games):
         for line in _read_inputs(journal, game):
             yield line if game else _with_new_nonce(line, nonces)
 
 
 def _read_inputs(journal: Journal, game: int) -> Iterator[InputLine]:
-    """Yield the inputs of a game up to the first one whose link shows that it was altered."""
+    """Yield the inputs of a game, up to the first input whose link shows that it was altered."""
     previous_link = NO_LINK
     for row in select_rows(journal.database.connection, game):
         if not is_row_intact(previous_link, row):
@@ -173,8 +175,10 @@ def _read_inputs(journal: Journal, game: int) -> Iterator[InputLine]:
 def _with_new_nonce(line: InputLine, nonces: dict[str, str]) -> InputLine:
     """Return an input with a new nonce in place of its own, if it has one.
 
-    Whoever knows a nonce could make the token of the seat that was taken with it. Equal nonces get
-    the same replacement, which `nonces` remembers.
+    Whoever knows a nonce could make the token of the seat that was taken with it. Equal nonces,
+    as those of a player who has changed seats, get the same replacement.
+
+    :param nonces: replacements so far, by the nonce that they replace
     """
     record = line.record
     if not isinstance(record, TakeSeat | MoveSeat) or not record.nonce:
@@ -190,10 +194,10 @@ def _with_new_nonce(line: InputLine, nonces: dict[str, str]) -> InputLine:
 def read_games(source: IO[bytes], path: Path, max_bytes: int) -> None:
     """Make a new journal from the lines of a backup.
 
-    Raises `Malformed` for lines that this program does not write. Then an unfinished file stays at
-    `path`.
+    Raises `Malformed` for lines that this program would not write. In that case an unfinished file
+    stays at `path`.
 
-    :param path: where to make the journal
+    :param path: path of the new journal
     :param max_bytes: maximum size of all lines together
     """
     lines_read = bytes_read = 0
@@ -202,7 +206,8 @@ def read_games(source: IO[bytes], path: Path, max_bytes: int) -> None:
         create_tables(db)
         db.execute("BEGIN IMMEDIATE")
         try:
-            # one byte more than allowed: an endless line is never read completely
+            # Read at most one byte more than a line may have. That is enough to refuse a longer
+            # line, and an endless one is never read completely.
             while text := source.readline(MAX_LINE_BYTES + 1):
                 lines_read += 1
                 bytes_read += len(text)
@@ -237,7 +242,7 @@ def read_games(source: IO[bytes], path: Path, max_bytes: int) -> None:
 
 
 def _insert_line(db: sqlite3.Connection, line: _Line) -> None:
-    """Insert a line as a row. Raises `Malformed` for an input that no table accepts."""
+    """Insert a line as a row. Raises `Malformed` for an input that no table would accept."""
     if isinstance(line, InputLine):
         record = _encode(line.record)
         if len(record) > MAX_RECORD_BYTES:

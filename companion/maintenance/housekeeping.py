@@ -1,7 +1,8 @@
 """Background work that nobody waits for: disk space, old games and memory.
 
-It runs in its own thread, with a round every few seconds. A round removes one game at most, and
-only while no game is running and nobody has used the table for a while.
+A thread does a round of it every few seconds. A round removes one game at most, and only while no
+game is running and nobody has used the table for a while. Other parts of the service have their own
+tasks called at the end of each round.
 """
 
 from __future__ import annotations
@@ -24,28 +25,28 @@ from companion.table.table import Table
 
 log = logging.getLogger(__name__)
 
-# Pause in seconds between two rounds. With a longer one a full disk would be noticed later.
+# Pause in seconds between two rounds. With a longer pause a full disk would be noticed too late.
 ROUND_INTERVAL_S = 5.0
-# Time in seconds without activity at the table before games are removed, since a write to the disk
-# could delay a player.
+# Time in seconds without activity at the table after which games may be removed. Writing to the
+# disk while somebody plays could delay that player.
 QUIET_S = 60.0
-# Interval in seconds at which freed memory is returned to the system. It takes some milliseconds
-# each time.
+# Interval in seconds at which freed memory is returned to the system. Each time takes some
+# milliseconds.
 MEMORY_INTERVAL_S = 30.0
 
 _DAY_S = 86_400.0
-# Maximum number of free pages of the database (4 KB each) that a round returns to the disk, so that
-# a round is short.
+# Maximum number of free pages of the database (4 KB each) that one round returns to the disk. It is
+# small, so that a round is short.
 _MAX_PAGES_PER_ROUND = 64
 
 
 class Housekeeping(Closeable):
     """Does the housekeeping of one table. A context manager whose `close` may be called twice.
 
-    Without `start` the caller has to call `run_round`.
+    `start` starts its thread. A test calls `run_round` instead.
 
-    :param has_reliable_date: returns whether the machine's date can be relied on. Otherwise no
-        game is removed for its age
+    :param has_reliable_date: returns whether the machine's date can be relied on. If not, no game
+        is removed for its age
     """
 
     def __init__(
@@ -64,16 +65,18 @@ class Housekeeping(Closeable):
         self._history = history
         self._clock = clock
         self._has_reliable_date = has_reliable_date
-        # The service replaces them when an owner changes them.
+        # The service replaces these settings when an owner changes them.
         self.settings = settings
-        # Measured in each round.
+        # Every round measures it.
         self.disk_space = disk_space
-        # The last sentence about the disk that was reported to the table. Empty: all is well.
+        # The last sentence about the disk that was reported to the table. Empty if the disk has
+        # space enough.
         self._reported_sentence = ""
-        # Game, moment and phase of the last round, by which activity is noticed.
+        # Game, moment and phase in the last round. If they differ now, somebody has used the table.
         self._last_activity: object = None
+        # Monotonic times: since when nobody has used the table, and when memory is returned next.
         self._quiet_since_s = clock.monotonic_s()
-        self._next_trim_s = clock.monotonic_s() + MEMORY_INTERVAL_S
+        self._next_trim_at_s = clock.monotonic_s() + MEMORY_INTERVAL_S
         self.tasks: list[Callable[[], object]] = []
         """Functions of other parts that are called at the end of each round."""
         self._stop = threading.Event()
@@ -114,8 +117,8 @@ class Housekeeping(Closeable):
         collector runs by itself.
         """
         now_s = self._clock.monotonic_s()
-        if now_s >= self._next_trim_s:
-            self._next_trim_s = now_s + MEMORY_INTERVAL_S
+        if now_s >= self._next_trim_at_s:
+            self._next_trim_at_s = now_s + MEMORY_INTERVAL_S
             gc.collect()
             trim_memory()
 
@@ -155,29 +158,30 @@ class Housekeeping(Closeable):
     # ---- old games -------------------------------------------------------------------------------
 
     def _remove_old_game(self) -> None:
-        """Remove the oldest expired game, if there is one."""
-        for number in self._old_games()[:1]:
-            self._history.remove(number)
-        # also pages left over from earlier rounds
+        """Remove the oldest expired game, if there is one, and give some disk space back."""
+        for game_id in self._old_games()[:1]:
+            self._history.remove(game_id)
+        # This is done in every round, because one round may be too short for a large game.
         self._journal.database.shrink(_MAX_PAGES_PER_ROUND)
 
     def _old_games(self) -> list[int]:
-        """Return the games that the settings no longer let stay, the oldest first.
+        """Return the ids of the games that the settings no longer let stay, the oldest first.
 
-        Imported games are never among them, nor the one on the table.
+        Imported games are never among them, nor is the game on the table.
         """
         settings = self.settings
         if settings.keep == "all":
             return []
-        on_table = self._table.progress().number
+        id_on_table = self._table.progress().number
         if settings.keep == "games":
             all_but_newest = self._journal.games()[: -settings.games]
-            return [number for number in all_but_newest if number != on_table]
+            return [game_id for game_id in all_but_newest if game_id != id_on_table]
         if not self._has_reliable_date():
             return []
         expired_at = self._clock.wall_s() - settings.days * _DAY_S
+        # A game with a time before `EARLIEST_UNIX_S` was played while the clock was not set.
         return [
-            number
-            for number, at in self._journal.archive.last_entry_times()
-            if EARLIEST_UNIX_S <= at < expired_at and number != on_table
+            game_id
+            for game_id, last_at in self._journal.archive.last_entry_times()
+            if EARLIEST_UNIX_S <= last_at < expired_at and game_id != id_on_table
         ]

@@ -66,7 +66,10 @@ class PanelCheckFeature:
     panel: PanelCheck | None
     """None without a panel."""
     why_not: str
-    """Why there is no panel and what to do, empty with one."""
+    """Sentence on why there is no panel and what to do. Empty if there is one."""
     is_simulated: bool
+    """Whether the panel has no real pins."""
     broker: Callable[[], str] = lambda: ""
-    """Returns the state of the connection to the MQTT broker, empty if none is set."""
+    """Returns a sentence on the connection to the MQTT broker, which the same page shows. Empty if
+    no broker is set.
+    """

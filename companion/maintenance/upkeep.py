@@ -51,12 +51,12 @@ RESTART_AFTER_S = 10.0
 class Upkeep:
     """Settings, backup, restore and reset of a running service. Any thread may call.
 
-    Pages use it, and the owner of a hub, which is a machine that follows many tables. The service
-    calls `restart_when_idle` every few seconds.
+    Pages use it, and so does a hub (a machine that follows many tables) on behalf of its owner. The
+    service calls `restart_when_idle` every few seconds.
 
     :param settings: settings that the service has started with, from file and command line
     :param path: the settings file
-    :param use: called with the changed settings, for those that take effect at once
+    :param use: makes the service use changed settings, as far as they take effect at once
     :param restart: restarts the service in a moment
     """
 
@@ -84,19 +84,20 @@ class Upkeep:
         self.restart = restart
         self._lock = threading.Lock()
         on_file = self._values_on_file()
-        # values that differ from the file come from the command line
+        # If a value differs from that in the file, it comes from the command line.
         self.from_command_line: Mapping[str, object] = {
             key: value
             for key, value in values_by_name(settings).items()
             if on_file.get(key, value) != value
         }
         """Settings from the command line of this run, by dotted name."""
-        # whether a setting was changed since the start
+        # Whether a setting was changed since the start.
         self._has_changed = False
-        # whether the table shows that it is about to restart for settings
+        # Whether the table shows that it is about to restart for settings.
         self._is_restart_announced = False
-        # time of the last change, or of the last check at which a game was running
-        self._last_busy_s = 0.0
+        # Monotonic time of the last change of a setting, or of the last call of `restart_when_idle`
+        # during a game, whichever is later.
+        self._last_busy_at_s = 0.0
 
     def _values_on_file(self) -> Mapping[str, object]:
         """Return the settings in the file by dotted name. Empty if it cannot be read."""
@@ -114,6 +115,9 @@ class Upkeep:
 
         Raises `ConfigError` for values that the page may not write, and what `SettingsFile.change`
         raises.
+
+        :param changes: values by dotted name, such as `{"table.theme": "dark"}`
+        :param digest: the digest that `read_file` has returned
         """
         for key, value in changes.items():
             if not page_may_write(key, value):
@@ -147,16 +151,17 @@ class Upkeep:
         )
 
     def notice(self) -> str:
-        """Return what an owner should know about the settings file, as sentences. Empty if nothing.
+        """Return what an owner should know about the settings file. Empty if there is nothing.
 
-        They say that the last settings that worked were restored, or which are no longer used.
+        The sentences say that the last settings that worked were restored, or which settings in the
+        file are no longer used.
         """
         return joined(" ", (self._last_good.notice(), *retired_setting_notices(self.path)))
 
     def needs_restart(self) -> bool:
         """Return whether a setting in the file needs a restart to take effect."""
         running = values_by_name(self.running)
-        # values from the command line override the file
+        # Settings from the command line are left out, since a restart would not change them.
         return any(
             running[key] != value
             for key, value in self._values_on_file().items()
@@ -166,14 +171,15 @@ class Upkeep:
     def restart_when_idle(self) -> None:
         """Restart for settings that need it, once nobody plays.
 
-        The first call at which a restart is due announces it, and the next one restarts. If a game
-        begins between the two, the notice is taken away, and the restart is announced again after
-        the game. If a restore or a deletion is staged, the owner has to restart.
+        The first call at which a restart is due only announces it, and the next call restarts. If a
+        game begins between the two calls, the announcement is taken back, and comes again after the
+        game. While a restore or a deletion is staged there is no such restart: it would carry out
+        what is staged, so the owner has to restart.
         """
         now_s = self._clock.monotonic_s()
         if self._is_game_on():
-            self._last_busy_s = now_s
-        is_idle = now_s - self._last_busy_s >= RESTART_AFTER_S
+            self._last_busy_at_s = now_s
+        is_idle = now_s - self._last_busy_at_s >= RESTART_AFTER_S
         is_due = (
             self._has_changed and is_idle and not self.staged_sentence() and self.needs_restart()
         )
@@ -189,7 +195,7 @@ class Upkeep:
     def _apply(self, written: Settings) -> None:
         """Use those of the written settings that take effect at once."""
         self._has_changed = True
-        self._last_busy_s = self._clock.monotonic_s()
+        self._last_busy_at_s = self._clock.monotonic_s()
         at_once = {
             key: value for key, value in values_by_name(written).items() if works_at_once(key)
         }
@@ -197,9 +203,11 @@ class Upkeep:
         self._use(self.running)
 
     def backup(self, photographs: bool, target: IO[bytes]) -> str:
-        """Write a backup, and return a sentence about its contents.
+        """Write a backup to `target`, and return a sentence about its contents.
 
         Raises what `make_backup` raises.
+
+        :param photographs: whether to include the photographs of all turns
         """
         manifest = make_backup(self.running, self.path, self._clock, photographs, target)
         with suppress(OSError):
@@ -253,7 +261,7 @@ class Upkeep:
         with self._lock:
             self._file.copy_aside()
             self._apply(self._file.reset_to(self._machine_settings()))
-            # last, so that no game is lost if the settings cannot be written
+            # This comes last, so that no game is lost if the settings cannot be written.
             if delete_games:
                 stage_deletion(self.running)
         if self._is_game_on():
@@ -264,14 +272,15 @@ class Upkeep:
             self._announce_staged()
 
     def _machine_settings(self) -> Mapping[str, object]:
-        """Return the settings that survive a reset: those that the page may not write.
+        """Return the settings that survive a reset, by dotted name.
 
-        They belong to the machine.
+        They are those that the page may not write, because they belong to the machine.
         """
         try:
             settings = self._file.read().settings
         except ConfigError:
-            # the file cannot be read: use the running settings without those from the command line
+            # The file cannot be read, so use the running settings, but without those that come only
+            # from the command line.
             defaults = values_by_name(Settings())
             settings = with_changes(
                 self.running, {key: defaults[key] for key in self.from_command_line}
@@ -280,7 +289,8 @@ class Upkeep:
 
     def _announce_staged(self) -> None:
         """Announce at the table what is staged, and that it ends a game that is on."""
-        self._is_restart_announced = False  # its notice is replaced
+        # This notice replaces that of a restart for settings.
+        self._is_restart_announced = False
         ends = say("The current game ends with it.") if self._is_game_on() else ""
         self._table.set_notice("upkeep", joined(" ", (self.staged_sentence(), ends)))
 

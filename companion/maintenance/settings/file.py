@@ -1,7 +1,8 @@
 """Reads and changes the settings file as a careful person would: comments and order stay.
 
-A setting has a dotted name such as `web.port`: the section and the name in TOML. The digest of what
-was read shows whether somebody has edited the file before a change is written.
+A setting has a dotted name such as `web.port`: the section and the name in TOML. Whoever reads the
+file gets a digest of it, and has to give that digest for a change. So nobody overwrites what
+somebody else has written to the file in the meantime.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from companion.core.errors import ConfigError, Malformed, Stale, SystemTrouble
 from companion.core.files import MAX_TEXT_BYTES, describe_os_error, read_file, replace_file
 from companion.core.i18n import say
 
-# Sections with the pins of a pad. One that is in the file replaces all defaults of that pad, so it
-# is always written completely.
+# Sections with the pins of a pad. If such a section is in the file, it replaces all defaults of
+# that pad. So it is always written completely.
 PAD_SECTIONS = ("panel.south", "panel.north")
 
 
@@ -33,13 +34,13 @@ class FileContents:
     settings: Settings
     """Its settings, with defaults for those that it does not name."""
     digest: str
-    """Digest of its bytes. Empty without a file, or if it is empty."""
+    """Digest of its bytes. Empty if there is no file, or if the file is empty."""
 
 
 class SettingsFile:
     """One TOML file. It need not exist: the first change creates it.
 
-    It keeps nothing in memory, so several may exist for one file.
+    An object keeps nothing of the file in memory, so there may be several for the same file.
     """
 
     def __init__(self, path: Path) -> None:
@@ -55,12 +56,14 @@ class SettingsFile:
     def change(self, changes: Mapping[str, object], digest: str) -> Settings:
         """Write some values and return the new settings of the file.
 
-        If the file has these values already, it is not written. Raises `Stale` if it no longer has
-        this digest, `ConfigError` for values that do not fit or a file that cannot be read or
-        edited, and `SystemTrouble` if it cannot be written. Then nothing has changed.
+        If the file has these values already, it is not written. If this raises, the file has not
+        changed. It raises `Stale` if the file no longer has this digest, `ConfigError` for values
+        that do not fit and for a file that cannot be read or edited, and `SystemTrouble` if the
+        file cannot be written.
 
         :param changes: values by dotted name, such as `{"table.theme": "dark"}`. None removes the
             entry
+        :param digest: the digest that `read` has returned
         """
         content = self._read_content()
         if _digest(content) != digest:
@@ -90,7 +93,7 @@ class SettingsFile:
         return new
 
     def copy_aside(self) -> None:
-        """Copy the file to another name beside it. Raises `SystemTrouble`."""
+        """Copy the file to `settings.before-reset.toml` beside it. Raises `SystemTrouble`."""
         aside = self.path.with_name(f"{self.path.stem}.before-reset{self.path.suffix}")
         with _write_errors(self.path):
             if self.path.exists():
@@ -98,9 +101,11 @@ class SettingsFile:
                 shutil.copy(self.path, aside)  # keeps the mode
 
     def reset_to(self, values: Mapping[str, object]) -> Settings:
-        """Replace the file by one with only these values, by dotted name. Return its settings.
+        """Replace the file by a new one with only these values. Return its settings.
 
         Raises `ConfigError` and `SystemTrouble`.
+
+        :param values: values by dotted name
         """
         new = with_changes(Settings(), values)
         self._write((edit_text("", new, values) or "").encode())
@@ -126,7 +131,8 @@ class SettingsFile:
         path = self.path.resolve()  # a symbolic link stays one
         with _write_errors(path):
             path.parent.mkdir(parents=True, exist_ok=True)
-            mode = path.stat().st_mode & 0o777 if path.exists() else 0o600  # may have passwords
+            # Nobody else may read a new file, since it may have passwords.
+            mode = path.stat().st_mode & 0o777 if path.exists() else 0o600
             replace_file(path, content, mode)
 
 
@@ -140,7 +146,7 @@ def values_by_name(settings: Settings) -> dict[str, Any]:
 
 
 def with_changes(settings: Settings, changes: Mapping[str, object]) -> Settings:
-    """Return settings with some values changed. Raises `ConfigError` that names the wrong entry."""
+    """Return settings with some values changed. Raises a `ConfigError` that names a wrong entry."""
     tree = msgspec.to_builtins(settings)
     for key, value in changes.items():
         *sections, name = key.split(".")
@@ -188,7 +194,7 @@ def _flatten(tree: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
 
 
 def _without_none(tree: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the entries without those that are None, which TOML cannot express."""
+    """Return a tree without the entries that are None, which TOML cannot express."""
     values = {
         name: _without_none(value) if isinstance(value, dict) else value
         for name, value in tree.items()
@@ -199,7 +205,11 @@ def _without_none(tree: Mapping[str, Any]) -> dict[str, Any]:
 def edit_text(text: str, new: Settings, changes: Mapping[str, object]) -> str | None:
     """Return the text of a settings file with some values changed, and all else as it was.
 
-    `new` are the settings that it should have then. None if the text cannot be edited that way.
+    None if the text cannot be edited in that way: TOML can be written in forms that the library
+    does not edit, so the result is parsed and compared with `new`.
+
+    :param new: settings that the text should have afterwards
+    :param changes: the changed values by dotted name
     """
     import tomlkit  # noqa: PLC0415 - only who changes the file needs it
     from tomlkit.exceptions import TOMLKitError  # noqa: PLC0415 - as above
@@ -217,7 +227,10 @@ def edit_text(text: str, new: Settings, changes: Mapping[str, object]) -> str | 
 def _complete_pads(
     document: Any, new: Settings, changes: Mapping[str, object]
 ) -> dict[str, object]:
-    """Return the changes, and with them every wired pin of a pad that is new in the file."""
+    """Return the changes. If they begin the section of a pad, add all other wired pins of it.
+
+    Without those pins the section would leave them unwired (see `PAD_SECTIONS`).
+    """
     complete = dict(changes)
     new_values = values_by_name(new)
     for section in PAD_SECTIONS:
@@ -228,7 +241,7 @@ def _complete_pads(
         for key, value in new_values.items():
             if key.startswith(f"{section}."):
                 complete[key] = value
-                # a pin that is not wired has no entry
+                # A pin that is not wired has no entry.
                 if value in ("", [], ()):
                     del complete[key]
     return complete
@@ -244,7 +257,7 @@ def _set_entry(document: Any, key: str, value: object) -> None:
         if section not in branch:
             if value is None:
                 return
-            # a table that only holds other tables gets no heading of its own
+            # A table that only holds other tables gets no heading of its own.
             branch[section] = tomlkit.table(is_super_table=depth < len(sections))
         branch = branch[section]
     if value is None:

@@ -1,7 +1,7 @@
 """Every setting as shown to people: a title, one sentence, its unit, range, choices and default.
 
-Names, ranges and defaults come from the types of `companion.core.config`, the words from
-`companion.maintenance.settings.words`. A test fails for a setting without words.
+Names, ranges and defaults come from the types in `companion.core.config`, and the words from
+`companion.maintenance.settings.words`. A test fails for a setting that has no words.
 """
 
 from __future__ import annotations
@@ -46,9 +46,8 @@ _SPELLING_HELP = {
 
 # How to set what the settings page does not write.
 BY_HAND_SENTENCE = say("Written into the file by hand, or given on the command line.")
-# Settings that a hub, a machine that follows many tables, may send: how a table looks and sounds.
-# Nothing else is allowed: a hub could use other settings to obtain names or passwords, or to delete
-# games.
+# Settings that a hub (a machine that follows many tables) may send. They only change how a table
+# looks and sounds. By other settings a hub could obtain names or passwords, or delete games.
 HUB_MAY_SET = frozenset(
     {
         "table.language",
@@ -62,8 +61,8 @@ HUB_MAY_SET = frozenset(
         "voice.volume",
     }
 )
-# Settings that say which lamps of a pad are active low: checkboxes beside their pins, without rows
-# of their own.
+# Settings that say which lamps of a pad are active low. They have no rows of their own: the page
+# shows them as checkboxes beside the lamps' pins.
 LAMPS_ACTIVE_LOW = frozenset(f"panel.{seat}.lamps_active_low" for seat in SEATS)
 
 
@@ -120,7 +119,7 @@ class SettingRow:
 
     def page_may_write(self, value: Any) -> bool:
         """Return whether the settings page may write this value."""
-        # only devices, no files
+        # A camera may be a device, but not a file.
         if self.key == "camera.source":
             return isinstance(value, str) and re.fullmatch(CAMERA_PATTERN, value) is not None
         return self.is_writable
@@ -159,7 +158,8 @@ class SettingRow:
                 raise Malformed(say("Enter at most {number} characters.", number=self.max_length))
         try:
             if self.kind in _NUMBERS:
-                # unlike `convert`, `float` takes a sign and leading zeros, and no `null`
+                # `float` reads what people type, such as `+080`, which `convert` would refuse. And
+                # it refuses `null`, which `convert` would take for no value.
                 value = float(text.replace(",", "."))
             return msgspec.convert(value, self.type, strict=False)
         except (ValueError, msgspec.ValidationError):
@@ -181,7 +181,7 @@ class SettingRow:
 
     @property
     def range_words(self) -> str:
-        """The minimum and maximum as a sentence. Empty if it is not a number."""
+        """The minimum and maximum as a sentence. Empty if the setting is not a number."""
         if self.kind not in _NUMBERS:
             return ""
         return say(
@@ -207,13 +207,13 @@ class SettingsSection:
 def setting_rows() -> Mapping[str, SettingRow]:
     """Return the rows of all settings by their dotted names, including the pads' pins.
 
-    `LAMPS_ACTIVE_LOW` have none.
+    The settings `LAMPS_ACTIVE_LOW` have no rows.
     """
     rows_by_key = {}
     for key, annotation in _field_types(Settings, ""):
         words = WORDS.get(key)
         match key.split("."):
-            # such as `panel.south.ready`, a pin of South's pad
+            # A pin of a pad, such as `panel.south.ready`, is named after its seat and its part.
             case "panel", seat, part if part in PAD_PARTS:
                 title = say("{seat!c}: {part}", seat=SEAT_WORDS[Seat(seat)], part=PAD_PARTS[part])
                 words = SettingWords(title, "")
@@ -254,9 +254,13 @@ def page_may_write(key: str, value: object) -> bool:
 
 
 def unwritable_settings(current: Settings, wanted: Settings) -> dict[str, object]:
-    """Return the current values of settings that would change but must not, by dotted name.
+    """Return the settings that would change but must not, with their current values.
 
-    They are those that the page may not write.
+    They are those that the settings page may not write.
+
+    :param current: the settings of this machine
+    :param wanted: settings that should replace them, such as those of a backup
+    :return: values by dotted name
     """
     values = values_by_name(current)
     return {
@@ -275,7 +279,7 @@ def works_at_once(key: str) -> bool:
 
 
 def _field_types(section: type[msgspec.Struct], prefix: str) -> Iterator[tuple[str, Any]]:
-    """Yield the type of every value in a tree of structs, with its dotted name in TOML."""
+    """Yield the dotted name and the type of every value in a tree of structs."""
     for field in msgspec.structs.fields(section):
         key = f"{prefix}{field.encode_name}"
         if isinstance(field.type, type) and issubclass(field.type, msgspec.Struct):
@@ -289,7 +293,7 @@ def _make_row(key: str, annotation: Any, words: SettingWords) -> SettingRow:
     default = values_by_name(Settings()).get(key)
     info = inspect.type_info(annotation)
     choices = tuple(words.choices.items())
-    # a number or nothing: the setting may be unset, or the pin not wired
+    # A union is a number or no value: the setting may be unset, or the pin may not be wired.
     is_union = isinstance(info, inspect.UnionType)
     if isinstance(info, inspect.UnionType):
         numbers = inspect.IntType | inspect.FloatType
