@@ -13,9 +13,10 @@ from typing import Protocol
 
 
 class Grade(StrEnum):
-    """Severity of a finding.
+    """Severity of a finding, from the least to the most serious.
 
-    `FAIL` means that something does not work. `WARN` needs attention soon.
+    `OK` means that this works, `NOTE` that it is good to know, `WARN` that it needs attention soon,
+    and `FAIL` that it does not work.
     """
 
     OK = "ok"
@@ -36,26 +37,27 @@ class Finding:
 
 
 def ok(topic: str, text: str) -> Finding:
-    """Return a finding: this works."""
+    """Return a finding that something works."""
     return Finding(topic, Grade.OK, text)
 
 
 def note(topic: str, text: str) -> Finding:
-    """Return a finding: this is good to know."""
+    """Return a finding that is good to know."""
     return Finding(topic, Grade.NOTE, text)
 
 
 def warn(topic: str, text: str) -> Finding:
-    """Return a finding: this needs attention soon."""
+    """Return a finding that something needs attention soon."""
     return Finding(topic, Grade.WARN, text)
 
 
 def fail(topic: str, text: str) -> Finding:
-    """Return a finding: this does not work."""
+    """Return a finding that something does not work."""
     return Finding(topic, Grade.FAIL, text)
 
 
-# Exit statuses of `companion doctor`. 2 means wrong usage, as for all commands.
+# Exit statuses of `companion doctor`. 2 is left out, because it means wrong usage, as for all
+# commands.
 EXIT_STATUS: Mapping[Grade, int] = {Grade.OK: 0, Grade.NOTE: 0, Grade.WARN: 3, Grade.FAIL: 1}
 
 
@@ -89,11 +91,12 @@ class Health:
     version: str
     uptime_s: float
     late: Mapping[str, float]
-    """Parts that have stopped reporting, with the seconds since their last report: the table's
-    loop, the journal and the camera.
+    """Loops that are late, with the seconds since their last round: `table`, `journal`, `camera`.
+
+    Empty if all are alive.
     """
     journal: str
-    """`ok`, `full` (no new game can begin), `unwritable` or `silent`."""
+    """`ok`, `full` (no new game can begin), `unwritable` or `silent` (it does not answer)."""
     camera: str
     """`ok`, `none`, `trouble` or `no_board`."""
     pins: str
@@ -114,7 +117,10 @@ class HealthSource(Protocol):
         """Run all checks and return their findings. This takes up to some seconds."""
 
     def worst_finding(self) -> str:
-        """Return the worst problem at the last checks as a sentence, at once. Empty if none."""
+        """Return the worst problem at the last checks, as a sentence. Empty if there is none.
+
+        This returns at once.
+        """
 
     def support_zip(self) -> bytes:
         """Return the ZIP file that an owner sends to somebody who helps.

@@ -32,14 +32,14 @@ WARM_C = 75.0
 HOT_C = 80.0
 # Free memory below which the check warns. Chosen by eye: a machine slows down before it has none.
 LOW_MEMORY_MB = 100
-# Throttling flags of the firmware (`probes.read_throttling_flags`). The second ones are a capped
-# frequency, throttling, and the soft limit of the temperature.
+# Throttling flags of the firmware (`probes.read_throttling_flags`). A processor is slowed down by
+# any of three flags: a capped frequency, throttling, and the soft limit of the temperature.
 _LOW_VOLTAGE = 0b0001
 _SLOWED = 0b1110
 # The same flags for the time since the start are this many bits further up.
 _SINCE_START_SHIFT = 16
-# Unix time of 1 January 2025. A clock with an older date was never set: its date may be that of the
-# card's image.
+# Unix time of 1 January 2025. If the clock shows an earlier date, it was never set: the date may be
+# that of the card's image.
 _EARLIEST_SET_CLOCK_S = 1_735_689_600
 
 _SUPPLY_ADVICE = say(
@@ -84,7 +84,7 @@ def check_temperature(machine: Machine) -> Iterator[Finding]:
 def check_power(machine: Machine) -> Iterator[Finding]:
     """Check for low voltage and a throttled processor, now and since the start.
 
-    Only a Raspberry Pi reports them.
+    Other machines than a Raspberry Pi do not report them, and get no finding.
     """
     flags = probes.read_throttling_flags(machine)
     if flags is None:
@@ -122,7 +122,7 @@ def check_power(machine: Machine) -> Iterator[Finding]:
 
 
 def find_free_bytes(folder: Path) -> int | None:
-    """Return the free bytes on the disk where a folder is, or would be. None if unknown."""
+    """Return the free bytes on the disk of a folder, which need not exist yet. None if unknown."""
     try:
         return shutil.disk_usage(_nearest_existing(folder)).free
     except OSError:
@@ -130,7 +130,10 @@ def find_free_bytes(folder: Path) -> int | None:
 
 
 def is_writable(folder: Path) -> bool:
-    """Return whether this process may write to a folder, and its file system is not read-only."""
+    """Return whether this process may write to a folder, which need not exist yet.
+
+    It may not if the file system is read-only.
+    """
     return os.access(_nearest_existing(folder), os.W_OK)
 
 
@@ -142,7 +145,7 @@ def _nearest_existing(folder: Path) -> Path:
 def check_disk(machine: Machine, folder: Path) -> Finding:
     """Check whether games can be saved in a folder, and whether its disk is nearly full."""
     existing = _nearest_existing(folder)
-    free_space = find_free_bytes(folder)
+    free_bytes = find_free_bytes(folder)
     mount = probes.find_volume(machine, existing)
     if mount and mount.read_only:
         text = say(
@@ -157,10 +160,10 @@ def check_disk(machine: Machine, folder: Path) -> Finding:
             folder=str(existing),
         )
         return fail("disk", text)
-    if free_space is None:
+    if free_bytes is None:
         text = say("It is not known how much space is free for {folder}.", folder=str(folder))
         return note("disk", text)
-    free_mb = free_space // 1_000_000
+    free_mb = free_bytes // 1_000_000
     if free_mb < FAIL_FREE_MB:
         text = say(
             "Only {free} MB are free for {folder}: make room.", free=free_mb, folder=str(folder)
@@ -190,7 +193,7 @@ def memory_only_warning(machine: Machine, folder: Path) -> str:
 
 
 def check_clock(machine: Machine) -> Finding:
-    """Check whether the time of day was set. The history needs it, games do not."""
+    """Check whether the time of day was set. The history shows dates, but games do not need any."""
     if time.time() < _EARLIEST_SET_CLOCK_S:
         text = say("The clock was never set: dates in the history will be wrong, games are not.")
         return note("clock", text)

@@ -27,7 +27,7 @@ def check_addresses(addresses: Sequence[str]) -> Finding:
 def check_local_name(machine: Machine) -> Finding:
     """Check whether phones can use the machine's name instead of its address."""
     local_name = f"{socket.gethostname().partition('.')[0]}.local"
-    # avahi answers to this name while it runs
+    # While avahi runs, it answers to this name.
     if (machine.root / "run/avahi-daemon/pid").exists():
         return ok("network", say("Its name on the network is {name}.", name=local_name))
     text = say(
@@ -39,7 +39,7 @@ def check_local_name(machine: Machine) -> Finding:
 
 
 def check_wifi(machine: Machine) -> Iterator[Finding]:
-    """Check for a Wi-Fi that is blocked."""
+    """Check whether the Wi-Fi is blocked. If it is not, there is no finding."""
     if probes.is_radio_blocked(machine):
         text = say(
             "The Wi-Fi is blocked: set its country with sudo raspi-config, or run rfkill unblock "

@@ -23,7 +23,7 @@ def local_base_url(web: WebSettings, port: int | None = None) -> str:
 
     On a loopback address the companion serves plain HTTP, even if it has a certificate.
 
-    :param port: replaces the port of the settings
+    :param port: port to use instead of that in the settings
     """
     host = reachable_host(web.host)
     is_secure = web.certificate and host not in ("127.0.0.1", "::1", "localhost")
@@ -41,8 +41,8 @@ def send_request(
 ) -> tuple[int, bytes]:
     """Send a request to a companion on this machine. Return the status and content of the answer.
 
-    It first asks `/health` whether a companion listens, so that no other program gets the key.
-    Raises `OSError` if none does.
+    Before that, ask `/health` whether it is a companion that listens, so that no other program gets
+    the key. Raises `OSError` if no companion listens.
 
     :param base_url: what `local_base_url` returns
     :param path: path of the page
@@ -53,7 +53,8 @@ def send_request(
     host = parts.hostname or ""
     connection: http.client.HTTPConnection
     if parts.scheme == "https":
-        # it is this machine, whatever name its certificate has
+        # The certificate need not be verified: this is the same machine, and the certificate has
+        # another name than the address that is used here.
         context = ssl._create_unverified_context()
         connection = http.client.HTTPSConnection(
             host, parts.port, timeout=timeout_s, context=context

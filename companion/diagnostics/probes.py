@@ -1,7 +1,7 @@
-"""Facts about the machine, read from `/proc`, `/sys` and `/run`. None or empty if not available.
+"""Facts about the machine, read from `/proc`, `/sys` and `/run`.
 
-Every probe depends only on a `Machine`, a folder that stands for `/`. Probes do not judge: that is
-for `machine_checks` and `network_checks`.
+A fact that is not available is None or empty. Every probe depends only on a `Machine`, a folder
+that stands for `/`. Probes do not judge: `machine_checks` and `network_checks` do.
 """
 
 from __future__ import annotations
@@ -59,8 +59,11 @@ def read_model(machine: Machine) -> str:
 
 
 def read_temperature_c(machine: Machine) -> float | None:
-    """Return the temperature of the processor in degrees Celsius, or else of the warmest sensor."""
-    # the kernel writes thousandths of a degree
+    """Return the temperature of the processor in degrees Celsius.
+
+    If it is not known which sensor is the processor's, return that of the warmest sensor.
+    """
+    # The kernel writes thousandths of a degree.
     millidegrees = {
         machine.read_text(f"{zone}/type"): value
         for zone in machine.glob("sys/class/thermal/thermal_zone*")
@@ -75,8 +78,8 @@ def read_temperature_c(machine: Machine) -> float | None:
 def read_throttling_flags(machine: Machine) -> int | None:
     """Return the firmware's throttling flags. None if the machine has no such firmware.
 
-    They are the bits of `vcgencmd get_throttled` in the Raspberry Pi documentation: 0 to 3 are for
-    now, 16 to 19 for the time since the start.
+    They are the bits of `vcgencmd get_throttled` in the Raspberry Pi documentation. Bits 0 to 3 say
+    what is the case now, and bits 16 to 19 what was the case at any time since the start.
     """
     for path in machine.glob("sys/devices/platform/soc*/*firmware/get_throttled"):
         if (flags := machine.read_number(path, 16)) is not None:
@@ -121,7 +124,7 @@ class Volume:
 def find_volume(machine: Machine, folder: Path) -> Volume | None:
     """Return the volume on which a folder lies. None if it is unknown.
 
-    It is the one with the longest mount point above the folder. If several volumes have the same
+    It is the volume with the longest mount point above the folder. If several volumes have the same
     mount point, the last one hides the others.
     """
     # A line of mountinfo (proc(5)), with the mount point and its options before the dash, and the
@@ -133,7 +136,7 @@ def find_volume(machine: Machine, folder: Path) -> Volume | None:
         mount_fields, system_fields = mount.split(), system.split()
         if len(mount_fields) < 6 or len(system_fields) < 3:
             continue
-        # the kernel writes a space as an octal escape
+        # The kernel writes a space as an octal escape.
         mount_point = mount_fields[4].replace("\\040", " ")
         if folder.is_relative_to(mount_point) and len(mount_point) >= longest_length:
             longest_length = len(mount_point)
@@ -149,9 +152,10 @@ def find_volume(machine: Machine, folder: Path) -> Volume | None:
 def is_lost_at_power_off(machine: Machine, folder: Path) -> bool:
     """Return whether a folder is only in memory.
 
-    For an overlay this depends on its upper folder. If that is not visible, the overlay either
-    belongs to a container, which keeps its files, or is the read-only root of `raspi-config`, which
-    writes to memory.
+    An overlay is a file system that writes to another folder, its upper folder, so that folder
+    decides. If the upper folder is not visible, there are two cases. Either the overlay belongs to
+    a container, which keeps its files. Or it is the overlay that `raspi-config` puts over a
+    read-only root, which writes to memory.
     """
     volume = find_volume(machine, folder)
     if volume is None:
@@ -168,7 +172,10 @@ def is_lost_at_power_off(machine: Machine, folder: Path) -> bool:
 
 
 def is_synchronised(machine: Machine) -> bool | None:
-    """Return whether systemd has set the clock by the network. None if that is not its job here."""
+    """Return whether systemd has set the clock by the network.
+
+    None if systemd does not set the clock on this machine.
+    """
     folder = machine.root / "run/systemd/timesync"
     return (folder / "synchronized").exists() if folder.exists() else None
 

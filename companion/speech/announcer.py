@@ -1,9 +1,12 @@
 """The sentences that the table says aloud: whose turn it is, what happened, warnings and results.
 
-They are made from the view of a spectator, so they contain only what everybody may know. What the
-table waits for (its sign) is said when it changes, but not for every piece that hands have to move.
-Nothing is said twice in one stage, the part of a turn that hands carry out at once, except an
-answer to somebody who asks for help again.
+The sentences are made by comparing two views of a spectator, so they contain only what everybody
+may know. Three rules decide what is said:
+
+- What the table waits for (its sign) is said when it changes, but not for every piece that hands
+  have to move (`_wait_key`).
+- Nothing is said twice in one stage, which is the part of a turn that hands carry out at once.
+- If somebody asks for help again, the answer is said again.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ from companion.core.ports import CameraState, Utterance
 from companion.table.session import Phase
 from companion.table.table_view import TableView
 
-# Maximum number of sentences for a screen that asks late. Older ones are old news.
+# Maximum number of sentences for a screen that asks late. Older sentences are old news.
 MAX_RECENT = 4
 # Time limit in seconds up to which a turn is announced by tones alone, because a sentence would
 # take too much of it. Chosen by eye.
@@ -31,10 +34,12 @@ class Announcer:
     `SpeechPolicy` owns it. It has no thread: whoever asks for the `recent` sentences makes it look
     at the table. Any thread may ask.
 
-    `version` returns a number that grows with each change of the table, and `view` what a spectator
-    may know. The first sentence has the number of milliseconds of `began_at_s`, a Unix time in
-    seconds, so that numbers also grow over a restart. With `says_everything` it also says who sits
-    down, every event, and every instruction to hands.
+    :param version: returns a number that grows with each change of the table
+    :param view: returns what a spectator may know
+    :param began_at_s: Unix time of the start, in seconds. The first sentence gets the number of its
+        milliseconds, so that numbers also grow over a restart
+    :param says_everything: whether to say also who sits down, every event, and every instruction to
+        hands
     """
 
     def __init__(
@@ -51,7 +56,7 @@ class Announcer:
         self._recent: deque[Utterance] = deque(maxlen=MAX_RECENT)
         self._last_view: TableView | None = None
         self._last_version = -1
-        # What was said in this moment: the moment, the stage and the English text.
+        # What was said in the present moment of the game: moment, stage and English text.
         self._said: set[tuple[str, int, str]] = set()
         self._lock = threading.Lock()
 
@@ -68,7 +73,7 @@ class Announcer:
             return tuple(self._recent)
 
     def _add_sentences(self, before: TableView, view: TableView) -> None:
-        # Whoever asks for help again hears the same answer again.
+        # After a request for help everything may be said again, so that the same answer is.
         if before.moment != view.moment or before.help != view.help:
             self._said.clear()
         for text in describe_change(before, view, self.says_everything):
@@ -83,6 +88,7 @@ class Announcer:
 def describe_change(before: TableView, view: TableView, says_everything: bool) -> Iterator[str]:
     """Yield the sentences for a change between two views of a spectator. Some may be empty.
 
+    Notices and trouble come first, then what happened, and what the table waits for comes last.
     Raises `ValueError` for the view of a seat, which may contain secrets.
     """
     if view.viewer is not None or before.viewer is not None:
@@ -120,13 +126,12 @@ def _arrival_sentences(before: TableView, view: TableView) -> Iterator[str]:
 def _event_sentences(before: TableView, view: TableView, says_everything: bool) -> Iterator[str]:
     """Yield the events of a stage that was just opened, or the log line of a turn without stages.
 
-    Unless everything is said, these are only the events that also have a sound, and none if the
-    turn has a headline.
+    If not everything is said, only events that also have a sound are, and no event if the turn has
+    a headline. The headline is said as a part of the sign.
     """
     if view.phase is Phase.STAGES:
         stage = (view.phase, view.moment, view.turn.stage)
         is_new = stage != (before.phase, before.moment, before.turn.stage)
-        # A headline is said as a part of the sign.
         if is_new and (says_everything or not view.turn.headline):
             for event in view.turn.events:
                 if says_everything or event.kind.cue:
@@ -141,10 +146,11 @@ def _event_sentences(before: TableView, view: TableView, says_everything: bool) 
 
 
 def _wait_key(view: TableView, says_everything: bool) -> tuple[object, ...]:
-    """Return a key for what the table waits for. When it changes, a sentence is due.
+    """Return a key for what the table waits for. A sentence is due when the key changes.
 
-    Details that change while pieces are moved are left out. A headline says what has happened, and
-    stands in the sign until it is read.
+    So the key has everything that deserves a sentence. Details that change while pieces are moved
+    are left out. The index of a headline (what has happened, which stands in the sign until it is
+    read) is in the key, so that a sentence is due when the headline comes and when it goes.
     """
     headline_index = view.turn.headline.index if view.turn.headline else None
     stage = (view.phase, view.moment, view.turn.stage, headline_index)
@@ -164,7 +170,12 @@ def _wait_key(view: TableView, says_everything: bool) -> tuple[object, ...]:
 
 
 def _wait_sentence(view: TableView, says_everything: bool) -> str:
-    """Return what the table waits for, in full or in brief. Empty if it need not be said."""
+    """Return what the table waits for. Empty if it need not be said.
+
+    This is the sign, except in two cases. While the board is set up, it is one general sentence
+    unless everything is said. In a turn with a short time limit, it is empty unless everything is
+    said, and then it is only the name of the side whose turn it is.
+    """
     if view.phase is Phase.SETUP and not view.board.problems and not says_everything:
         return say("Set up the board.")
     clock = view.time.clock
@@ -172,12 +183,12 @@ def _wait_sentence(view: TableView, says_everything: bool) -> str:
         view.phase is not Phase.ORDERS
         or not clock
         or clock.paused
-        # A chess clock limits the game and not the turn.
+        # Chess clocks limit the game and not the turn.
         or view.time.clocks
         or clock.limit_s > MAX_UNANNOUNCED_TURN_S
     ):
         return view.sign.text
-    # In a fast game at most the side is spoken. Tones do the rest.
+    # In a fast game at most the name of the side is spoken. Tones tell the rest.
     seats = view.sign.seats
     if not says_everything or len(seats) != 1:
         return ""

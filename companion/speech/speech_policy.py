@@ -25,9 +25,12 @@ _MAX_STEP_INTERVAL_S = 1.0
 def is_in_quiet_hours(hours: QuietSettings, wall_s: float, zone: tzinfo | None = None) -> bool:
     """Return whether a Unix time is within the quiet hours.
 
-    `zone` is the time zone, or None for the machine's own. Quiet hours may include midnight. If
-    they begin when they end, they never end. They follow local time, so they are an hour shorter or
-    longer in a night in which the clocks change.
+    Quiet hours may include midnight. If they begin at the time at which they end, it is always
+    quiet. They follow local time, so they are an hour shorter or longer in a night in which the
+    clocks change.
+
+    :param wall_s: the Unix time in seconds
+    :param zone: the time zone, or None for the machine's own
 
     >>> from datetime import UTC
     >>> hours = QuietSettings("22:00", "08:00")
@@ -47,7 +50,7 @@ class Voice(Protocol):
 
     @property
     def is_installed(self) -> bool:
-        """Return whether the speech program is installed."""
+        """Whether the speech program is installed."""
 
     def say(self, text: str, language: str) -> None:
         """Queue a sentence and return at once."""
@@ -60,15 +63,16 @@ class Voice(Protocol):
 
 
 class SpeechPolicy(Closeable):
-    """Decides who speaks, and has the machine's voice speak when it is its turn.
+    """Decides who speaks, and passes sentences to the machine's voice if the machine does.
 
     The service opens one for its table, starts it and closes it. `start` begins a thread that calls
-    `step` after every change of the table, and at least once a second. `close` ends it and may be
-    called twice. Table screens with a voice ask from their own threads, by the port
+    `step` after every change of the table, and at least once a second. `close` ends the thread and
+    may be called twice. Table screens with a voice ask from their own threads, by the port
     `companion.core.ports.Spoken`.
 
-    `voice` is the machine's, or None if it has none. `set_silent` switches the panel's tones off
-    (True) or on. It is called at once and whenever that changes, and is None without a panel.
+    :param set_silent: switches the panel's tones off (True) or on (False). It is called at once,
+        and again whenever that changes. None if there is no panel
+    :param voice: the machine's voice. None if it has none
     """
 
     def __init__(
@@ -88,9 +92,9 @@ class SpeechPolicy(Closeable):
         self._announcer = Announcer(
             lambda: table.version, table.view, clock.wall_s(), says_everything
         )
-        # What `set_silent` was called with last. None if it never was.
+        # What `set_silent` was called with last. None before the first call.
         self._is_panel_silent: bool | None = None
-        # Number of the last sentence that was spoken, or that nobody spoke.
+        # Number of the last sentence that `step` has seen, whether somebody spoke it or nobody.
         self._last_number = 0
         self.speaking_screens = 0
         """Number of screens that speak."""
@@ -111,12 +115,12 @@ class SpeechPolicy(Closeable):
 
     @property
     def volume(self) -> float:
-        """Return the volume of the voice from 0 to 1."""
+        """Volume of the voice from 0 to 1."""
         return self._settings.voice.volume
 
     @property
     def speed(self) -> float:
-        """Return the speed of the voice, where 1 is a calm speaker's."""
+        """Speed of the voice. 1 is the speed of a calm speaker."""
         return self._settings.voice.speed
 
     def recent(self) -> tuple[Utterance, ...]:
@@ -147,7 +151,7 @@ class SpeechPolicy(Closeable):
         for utterance in self._announcer.recent():
             if utterance.number <= self._last_number:
                 continue
-            # What nobody speaks counts as spoken, because later it would be old news.
+            # A sentence that nobody speaks counts as spoken, because later it would be old news.
             self._last_number = utterance.number
             if self._voice and self._machine_may_speak():
                 self._voice.say(translate(utterance.text, language), language)
@@ -181,7 +185,7 @@ class SpeechPolicy(Closeable):
         else:
             if self.quiet_until is None and self._voice:
                 self._voice.hush()
-            # Quiet hours that begin when they end never end.
+            # If quiet hours begin at the time at which they end, it is always quiet.
             self.quiet_until = hours.end if hours.begin != hours.end else ""
         self.screen_may_speak = self._settings.voice.by in ("auto", "screen") and not is_quiet
         is_panel_silent = self._settings.panel.silent or is_quiet
