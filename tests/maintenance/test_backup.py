@@ -1,7 +1,7 @@
 """Test backups and restores: what a backup contains, what is refused, and what a power cut leaves.
 
-An installation is a folder with a journal, photographs and settings. A restore is first staged, and
-then applied at the next start.
+An installation is a folder with a journal, photographs and settings. A restore is first staged
+(`stage`), and then applied at the next start (`apply`).
 """
 
 from __future__ import annotations
@@ -37,12 +37,17 @@ from companion.maintenance.backup import (
 from companion.storage.journal import Journal
 from companion.table.table import Table
 
-# Sealed orders of an unfinished game, which no backup may contain.
+# Sealed orders of an unfinished game and their salt, which no backup may contain.
 SECRET = "RLI"
+SECRET_SALT = "5a175a17"
 
 
 def fill_installation(folder: Path, games: int = 2, unfinished: bool = False) -> Settings:
-    """Make an installation with finished games, and perhaps one in which orders are sealed."""
+    """Make an installation with finished games of Mara, and a photograph of each game.
+
+    :param games: number of finished games
+    :param unfinished: whether there is one more game, in which orders are sealed
+    """
     settings = Settings(state_dir=str(folder))
     with Journal(settings.journal_path) as journal, Table(journal, FakeClock()) as table:
         journal.key("signing")
@@ -54,7 +59,7 @@ def fill_installation(folder: Path, games: int = 2, unfinished: bool = False) ->
         if unfinished:
             table.new_game("outbuffered", {}, seed=1)
             table.confirm("host", table.view().moment, 0)
-            table.hand_in(Seat.SOUTH, table.view().moment, SECRET, "5a175a17")
+            table.hand_in(Seat.SOUTH, table.view().moment, SECRET, SECRET_SALT)
     album = PhotographAlbum(settings.photographs_path)
     for game in range(1, games + 1 + unfinished):
         album.store(game, f"{game}.0", b"picture")
@@ -69,6 +74,7 @@ def fill_installation(folder: Path, games: int = 2, unfinished: bool = False) ->
 
 
 def backup_bytes(settings: Settings, photographs: bool = True) -> bytes:
+    """Return a backup of an installation."""
     target = io.BytesIO()
     make_backup(
         settings,
@@ -91,7 +97,7 @@ def stage(settings: Settings, content: bytes) -> None:
 
 
 def apply(settings: Settings) -> str:
-    """Carry out what is staged, as a start does. Return the sentence about it."""
+    """Carry out what is staged, as a start does. Return the sentence about what was done."""
     return apply_staged(settings, Path(settings.state_dir) / "settings.toml")
 
 
@@ -108,15 +114,21 @@ def test_a_backup_lacks_keys_and_running_games(tmp_path: Path) -> None:
             "backup.json", "choices.json", "games.jsonl", "lenses.json", "photographs/1/1.0.jpg",
             "photographs/2/2.0.jpg", "settings.toml",
         ]  # fmt: skip
+        # Game 3 is the unfinished one.
         manifest = json.loads(archive.read("backup.json"))
         counts = (manifest["games"], manifest["photographs"], manifest["left_out"])
         assert counts == (2, 2, 3)
         games = archive.read("games.jsonl")
+
+    # No secret is among the games: neither sealed orders, nor a key (bytes are written in base64),
+    # nor a nonce, of which a token could be made.
     assert SECRET.encode() not in games
-    assert b"5a175a17" not in games
+    assert SECRET_SALT.encode() not in games
     with Journal(settings.journal_path) as journal:
         assert base64.b64encode(journal.key("signing")) not in games
         assert journal.restore().seats[Seat.SOUTH].nonce.encode() not in games
+
+    # Photographs can be left out.
     assert "photographs/1/1.0.jpg" not in str(
         zipfile.ZipFile(io.BytesIO(backup_bytes(settings, photographs=False))).namelist()
     )
@@ -132,31 +144,40 @@ def test_a_backup_is_restored_on_another_machine(tmp_path: Path) -> None:
     new = Settings(state_dir=str(tmp_path / "new"))
     with Journal(new.journal_path) as journal:
         key = journal.key("host")
+
+    # Staging changes nothing yet. Then the next start applies the backup.
     stage(new, content)
     assert staged_sentence(new)
     assert not (tmp_path / "new" / "settings.toml").exists(), (
-        "the settings are replaced before the next start"
+        "the settings must not be replaced before the next start"
     )
     assert apply(new) == (
         "The backup is restored. 2 games and 2 photographs. "
         "What was here before is in the folder before-restore."
     )
     assert not staged_sentence(new)
+
+    # The games are there, with this installation's own key. Mara has left her seat, since nobody
+    # here has a token for it.
     assert games_of(new) == [1, 2]
     with Journal(new.journal_path) as journal:
-        assert journal.key("host") == key, "the restore replaced this installation's key"
-        assert journal.restore().seats == {}, "seats are taken for which nobody here has a token"
+        assert journal.key("host") == key, "this installation must keep its key"
+        assert journal.restore().seats == {}, "all seats must be free"
+
+    # The settings are those of the backup, with the comments of its file. Only the folder is this
+    # installation's own.
     text = (tmp_path / "new" / "settings.toml").read_text()
     assert parse_settings(text) == Settings(
         state_dir=new.state_dir, table=parse_settings("[table]\ntheme='dark'").table
     )
     assert "# here" in text
     assert PhotographAlbum(new.photographs_path).games() == (1, 2)
-    assert apply(new) == "", "the restore is carried out twice"
+    assert apply(new) == "", "the restore must not be carried out twice"
 
 
 def test_restored_files_keep_their_permissions(tmp_path: Path) -> None:
-    before = os.umask(0o022)
+    # With this umask, files that are made without a mode can be read by everybody.
+    umask_before = os.umask(0o022)
     try:
         here = fill_installation(tmp_path / "here")
         file = tmp_path / "here" / "settings.toml"
@@ -165,7 +186,7 @@ def test_restored_files_keep_their_permissions(tmp_path: Path) -> None:
         assert (tmp_path / "here" / STAGED_FOLDER).stat().st_mode & 0o777 == 0o700
         apply(here)
     finally:
-        os.umask(before)
+        os.umask(umask_before)
     former = tmp_path / "here" / FORMER_FOLDER
     modes = [path.stat().st_mode & 0o777 for path in (file, former, former / "settings.toml")]
     assert modes == [0o640, 0o700, 0o640]
@@ -174,10 +195,15 @@ def test_restored_files_keep_their_permissions(tmp_path: Path) -> None:
 def test_a_start_finishes_an_interrupted_restore(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Cut a restore short at each of its file moves in turn, until one runs to its end."""
+    """Cut a restore short at its first move of a file, then at its second, and so on.
+
+    After each cut, a second start must finish the restore. Finally a restore has fewer moves than
+    `cut_move` and is not cut.
+    """
     content = backup_bytes(fill_installation(tmp_path / "old", games=1))
-    real_replace, move_count = Path.replace, 0
+    real_replace = Path.replace
     for cut_move in range(1, 30):
+        # A table with three games gets a backup with one.
         folder = tmp_path / f"here-{cut_move}"
         here = fill_installation(folder, games=3)
         stage(here, content)
@@ -191,6 +217,7 @@ def test_a_start_finishes_an_interrupted_restore(
             return real_replace(path, target)
 
         monkeypatch.setattr(Path, "replace", replace)
+        # The first start may be cut. The second one finishes the work.
         try:
             apply(here)
             is_cut = False
@@ -198,6 +225,8 @@ def test_a_start_finishes_an_interrupted_restore(
             is_cut = True
         monkeypatch.setattr(Path, "replace", real_replace)
         apply(here)
+
+        # The game of the backup is on the table, and the three others are in `before-restore`.
         assert games_of(here) == [1], cut_move
         former = folder / FORMER_FOLDER
         assert games_of(Settings(state_dir=str(former))) == [1, 2, 3], cut_move
@@ -206,17 +235,20 @@ def test_a_start_finishes_an_interrupted_restore(
         assert not (folder / STAGED_FOLDER).exists()
         if not is_cut:
             return
-    pytest.fail("a restore has more than 29 moves, so that not all were cut")
+    pytest.fail("a restore has more than 29 moves, of which not all were cut")
 
 
 def test_a_cut_restore_keeps_the_former_settings(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # The settings are changed after the backup, which then is staged.
     here = fill_installation(tmp_path, games=1)
     stage(here, backup_bytes(here))
     file = tmp_path / "settings.toml"
     former = file.read_text() + "# changed since\n"
     file.write_text(former)
+
+    # The restore is cut after it has replaced the settings, when it deletes the staged ones.
     real_unlink = Path.unlink
 
     def unlink(path: Path, missing_ok: bool = False) -> None:
@@ -229,12 +261,14 @@ def test_a_cut_restore_keeps_the_former_settings(
         with pytest.raises(KeyboardInterrupt):
             apply(here)
     assert file.read_text() != former
+
+    # The second start must not take the restored settings for the former ones.
     apply(here)
     assert (tmp_path / FORMER_FOLDER / "settings.toml").read_text() == former
 
 
 # ---- damaged backups -----------------------------------------------------------------------------
-# A change takes the files of a backup by their names, and spoils them.
+# A change is a function that gets the files of a backup by their names, and spoils one of them.
 
 
 def without(name: str) -> Callable[[dict[str, bytes]], None]:
@@ -257,6 +291,7 @@ def with_line(line: str) -> Callable[[dict[str, bytes]], None]:
 
 
 def without_beginnings(files: dict[str, bytes]) -> None:
+    """Remove the line with which each game begins."""
     files["games.jsonl"] = b"".join(
         line for line in files["games.jsonl"].splitlines(keepends=True) if b"new_game" not in line
     )
@@ -304,10 +339,10 @@ INPUT_LINE = (
 def test_a_bad_backup_changes_nothing(
     tmp_path: Path, change: Callable[[dict[str, bytes]], None], words: str
 ) -> None:
-    old, here = (
-        fill_installation(tmp_path / "old", games=1),
-        fill_installation(tmp_path / "here", games=2),
-    )
+    old = fill_installation(tmp_path / "old", games=1)
+    here = fill_installation(tmp_path / "here", games=2)
+
+    # Take a good backup of the one installation apart, spoil it, and put it together again.
     with zipfile.ZipFile(io.BytesIO(backup_bytes(old))) as archive:
         files = {name: archive.read(name) for name in archive.namelist()}
     change(files)
@@ -315,6 +350,8 @@ def test_a_bad_backup_changes_nothing(
     with zipfile.ZipFile(target, "w") as archive:
         for name, content in files.items():
             archive.writestr(name, content)
+
+    # The other installation refuses it.
     names_before = sorted(file.name for file in (tmp_path / "here").iterdir())
     with pytest.raises(Malformed, match=words):
         stage(here, target.getvalue())
@@ -347,6 +384,7 @@ def test_a_deletion_removes_games_photographs_and_keys(tmp_path: Path) -> None:
     here = fill_installation(tmp_path)
     with Journal(here.journal_path) as journal:
         key = journal.key("host")
+    # Copies of the journal, as an upgrade and a repair leave them.
     for name in ("journal.format-2.sqlite", "journal.damaged-3.sqlite"):
         (tmp_path / name).write_bytes(b"games")
     stage_deletion(here)
@@ -374,18 +412,23 @@ def test_the_command_line_saves_and_restores(
     old, new = fill_installation(tmp_path / "old"), tmp_path / "new"
     file = tmp_path / "backup.zip"
     state = ["--state-dir", old.state_dir]
+
+    # A backup is saved, and replaced by one with photographs.
     assert main(["backup", str(file), *state]) == 0
     assert "2 games and 0 photographs." in capsys.readouterr().out
     assert main(["backup", str(file), "--photographs", *state]) == 0
     assert "2 games and 2 photographs." in capsys.readouterr().out
-    assert file.stat().st_mode & 0o777 == 0o600, "others may read names and the Wi-Fi password"
+    assert file.stat().st_mode & 0o777 == 0o600, "nobody else may read names and the Wi-Fi password"
+
+    # It is restored at once. While a service runs (whose journal is open), it is only staged.
     assert main(["restore", str(file), "--state-dir", str(new)]) == 0
     assert "The backup is restored." in capsys.readouterr().out
     with Journal(new / "journal.sqlite") as journal:
         assert journal.games() == [1, 2]
         assert main(["restore", str(file), "--state-dir", str(new)]) == 0
         assert "A companion is running" in capsys.readouterr().out
-    file.chmod(0o600)
+
+    # A file cannot be written into a file.
     assert main(["backup", str(file / "backup.zip"), *state]) == 1
     assert "cannot be written: Not a directory" in capsys.readouterr().err
 
@@ -395,6 +438,7 @@ def test_lines_and_inputs_of_a_backup_are_limited(
 ) -> None:
     here = fill_installation(tmp_path)
     content = backup_bytes(here)
+    # Each limit is lowered to 2 in turn.
     refusals = {
         "MAX_LINES": "too long: at most 2 lines",
         "MAX_RECORD_BYTES": "An input .* too long: at most 2 bytes",

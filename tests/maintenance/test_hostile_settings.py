@@ -1,6 +1,6 @@
 """Test that pages, backups and resets change no setting that could harm or stop the machine.
 
-Settings that keep the service from starting are replaced by the last ones that worked.
+If settings keep the service from starting, the last settings that worked replace them.
 """
 
 from __future__ import annotations
@@ -21,17 +21,15 @@ from companion.maintenance.settings.rows import LAMPS_ACTIVE_LOW, page_may_write
 
 # Settings that no page writes: files, folders, addresses and programs.
 ONLY_BY_HAND = {
-    *(
-        "state_dir",
-        "web.host",
-        "web.names",
-        "web.proxies",
-        "web.path",
-        "web.certificate",
-        "web.key",
-        "mqtt.password_file",
-        "mqtt.ca_file",
-    ),
+    "state_dir",
+    "web.host",
+    "web.names",
+    "web.proxies",
+    "web.path",
+    "web.certificate",
+    "web.key",
+    "mqtt.password_file",
+    "mqtt.ca_file",
     "bots.engines",
 }
 
@@ -41,6 +39,8 @@ def test_pages_write_no_files_and_addresses() -> None:
     assert {row.key for row in setting_rows().values() if row.is_writable is False} == ONLY_BY_HAND
     assert set(values_by_name(Settings())) == set(setting_rows()) | LAMPS_ACTIVE_LOW
     assert not page_may_write("something.new", 1)
+
+    # The source of the camera may be a device, but neither a file nor an address.
     for source in ("/dev/zero", "../x", "usb:/dev/zero", "http://[::1", "auto:x"):
         assert not page_may_write("camera.source", source)
     assert all(page_may_write("camera.source", source) for source in ("none", "usb:C920"))
@@ -52,6 +52,7 @@ def test_pages_write_no_files_and_addresses() -> None:
 def test_a_crafted_request_changes_nothing(tmp_path: Path) -> None:
     original = '[web]\nnames = ["table.lan"]\n'
     with open_service_rig(tmp_path, original) as rig:
+        # Each request changes a harmless setting, too, which is refused together with the other.
         for key, text in (
             ("state_dir", "/etc"),
             ("web.host", "1.2.3.4"),
@@ -67,11 +68,14 @@ def test_a_crafted_request_changes_nothing(tmp_path: Path) -> None:
                 in answer.get_data(as_text=True)
             )
         assert rig.path.read_text() == original
+
+        # The service itself refuses such a change as well, without any page.
         with pytest.raises(ConfigError, match="by hand"):
             rig.upkeep.change({"web.key": "/etc/shadow"}, rig.upkeep.read_file().digest)
 
 
 def test_a_backup_brings_no_paths_and_no_addresses(tmp_path: Path) -> None:
+    # A stranger's backup has settings that name files and addresses, and some harmless ones.
     there, here = fill_installation(tmp_path / "there"), tmp_path / "here"
     hostile_file = tmp_path / "hostile.toml"
     hostile_file.write_text(
@@ -81,12 +85,17 @@ def test_a_backup_brings_no_paths_and_no_addresses(tmp_path: Path) -> None:
     )
     with (tmp_path / "b.zip").open("wb") as target:
         make_backup(there, hostile_file, FakeClock(), photographs=False, target=target)
+
+    # It is restored on a table that has a host name of its own.
     here.mkdir()
     file = here / "settings.toml"
     file.write_text('[web]\nnames = ["table.lan"]\n')
     settings = Settings(state_dir=str(here))
     stage_restore(tmp_path / "b.zip", settings, file)
     apply_staged(settings, file)
+
+    # Files and addresses are this table's own or the defaults. All other settings are those of the
+    # backup.
     restored = SettingsFile(file).read().settings
     web = restored.web
     assert (restored.state_dir, restored.camera.source, web.host, web.names) == (
@@ -95,7 +104,6 @@ def test_a_backup_brings_no_paths_and_no_addresses(tmp_path: Path) -> None:
         "0.0.0.0",
         ("table.lan",),
     )
-    # All other settings are those of the backup.
     assert (restored.mqtt, web.viewers, restored.camera.fps) == (MqttSettings(), 30, 5.0)
 
 
@@ -106,6 +114,7 @@ def test_a_reset_keeps_files_and_addresses(tmp_path: Path) -> None:
     ) as rig:
         rig.upkeep.reset(False)
         settings = rig.upkeep.read_file().settings
+        # The number of viewers has its default again.
         assert (settings.web.names, settings.mqtt.ca_file, settings.web.viewers) == (
             ("table.lan",),
             "/etc/ssl/house.pem",
@@ -114,6 +123,8 @@ def test_a_reset_keeps_files_and_addresses(tmp_path: Path) -> None:
 
 
 def test_a_failed_reset_deletes_no_game(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If the settings cannot be written, the deletion of the games is not staged either."""
+
     def refuse(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
@@ -127,12 +138,13 @@ def test_a_failed_reset_deletes_no_game(tmp_path: Path, monkeypatch: pytest.Monk
 # ---- the last settings that worked ---------------------------------------------------------------
 
 
-GOOD, BAD = b"# ours\n[web]\nviewers = 20\n", b"[web]\nviewers = 30\n"
+GOOD = b"# ours\n[web]\nviewers = 20\n"
+BAD = b"[web]\nviewers = 30\n"
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """The settings file, changed after a start that worked."""
+    """The settings file. `GOOD` was recorded as working, and then the file was changed to `BAD`."""
     path = tmp_path / "settings.toml"
     path.write_bytes(GOOD)
     LastGoodSettings(path).record_success(GOOD)
@@ -141,6 +153,8 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_last_good_settings_return_after_failed_starts(path: Path) -> None:
+    # Three starts change nothing. The fourth start restores the settings that worked, and keeps the
+    # others in a private file.
     for _ in range(3):
         LastGoodSettings(path).count_start()
         assert path.read_bytes() == BAD
@@ -153,26 +167,31 @@ def test_last_good_settings_return_after_failed_starts(path: Path) -> None:
         "The companion did not start three times, so the last settings that worked are back. "
         "The others are in settings.refused.toml."
     )
+
+    # The notice stays when the service works, until somebody changes the settings.
     LastGoodSettings(path).record_success(GOOD)
-    assert LastGoodSettings(path).notice() == notice, (
-        "the notice goes before the settings are changed"
-    )
+    assert LastGoodSettings(path).notice() == notice
     SettingsFile(path).change({"web.viewers": 50}, SettingsFile(path).read().digest)
     assert LastGoodSettings(path).notice() == ""
 
 
 def test_a_successful_start_resets_the_count(path: Path) -> None:
-    good = LastGoodSettings(path)
+    # The third start succeeds with the new settings, which then are the ones that work.
+    last_good = LastGoodSettings(path)
     for _ in range(2):
-        good.count_start()
-    good.record_success(BAD)
+        last_good.count_start()
+    last_good.record_success(BAD)
+
+    # Later starts fail for another reason than the settings, and do not count.
     for _ in range(5):
-        good.count_start()
-        good.reset_count()
+        last_good.count_start()
+        last_good.reset_count()
     assert path.read_bytes() == BAD
+
+    # Settings of a new installation have never worked, so there is nothing to restore.
     path.with_name("new").mkdir()
     fresh = path.with_name("new") / "settings.toml"
     fresh.write_bytes(BAD)
     for _ in range(5):
         LastGoodSettings(fresh).count_start()
-    assert fresh.read_bytes() == BAD, "settings changed although none had worked yet"
+    assert fresh.read_bytes() == BAD, "nothing may be restored before any settings have worked"

@@ -277,8 +277,9 @@ def test_starts_and_games_are_logged(tmp_path: Path, caplog: pytest.LogCaptureFi
     assert names == [
         "begin", "ready", "game_begun", "game_over", "game_begun", "begin", "game_resumed", "ready",
     ]  # fmt: skip
-    over, resumed = (lines[names.index(name)] for name in ("game_over", "game_resumed"))
+    over = lines[names.index("game_over")]
     assert over == {"event": "game_over", "game": 1, "name": "outbuffered", "turns": 0}
+    resumed = lines[names.index("game_resumed")]
     assert resumed == {"event": "game_resumed", "game": 2, "name": "kahmate"}
     assert "Mara" not in caplog.text
 

@@ -1,6 +1,6 @@
-"""Test `companion hotspot`, and the addresses at which phones reach the table with and without it.
+"""Test `companion hotspot`, and the addresses at which phones reach the table.
 
-System commands are faked, and files are written below a folder that stands for `/`.
+No command of the system is run, and files are written below a folder that stands for `/`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PROFILE = f"etc/NetworkManager/system-connections/{CONNECTION}.nmconnection"
 
 
 class FakeCommands:
-    """Notes every command instead of running it. Always returns the same status and output."""
+    """Notes every command instead of running it, and always returns the same status and output."""
 
     def __init__(self, status: int = 0, output: str = "") -> None:
         self.lines: list[str] = []
@@ -47,6 +47,9 @@ def test_on_writes_the_profile_and_prints_addresses(tmp_path: Path) -> None:
     commands = FakeCommands()
     output = Hotspot(settings, tmp_path, commands).open("Our table")
     assert "http://table.lan:9000/ or http://10.42.0.1:9000/" in output
+
+    # The profile of NetworkManager makes this machine an access point ("ap") that gives phones
+    # addresses ("shared"). Its name is written as bytes. Only root can read the password.
     profile = configparser.ConfigParser(interpolation=None)
     profile.read(tmp_path / PROFILE)
     ssid = bytes(int(byte) for byte in profile["wifi"]["ssid"].split(";") if byte)
@@ -56,6 +59,8 @@ def test_on_writes_the_profile_and_prints_addresses(tmp_path: Path) -> None:
     password = profile["wifi-security"]["psk"]
     assert len(password) == 12
     assert os.stat(tmp_path / PROFILE).st_mode & 0o777 == 0o600
+
+    # Phones can enter host names, and the table shows the code of this Wi-Fi.
     assert (
         tmp_path / HOTSPOT_NAMES_FILE
     ).read_text() == "address=/table.lan/10.42.0.1\naddress=/table/10.42.0.1\n"
@@ -63,32 +68,41 @@ def test_on_writes_the_profile_and_prints_addresses(tmp_path: Path) -> None:
     assert changed.wifi.name == "Our table"
     assert (changed.wifi.password, changed.web.port) == (password, 9000)
     assert settings.read_text().startswith("# mine\n")
+
+    # The commands load and open the profile, then restart the service. None has the password, since
+    # the list of processes shows commands to everybody.
     assert commands.lines == [
         f"nmcli connection load {tmp_path / PROFILE}",
         f"nmcli connection up {CONNECTION}",
         "systemctl kill --signal=SIGUSR1 --kill-whom=main companion.service",
     ]
     assert password not in output
-    assert password not in " ".join(commands.lines), "processes show the password to everybody"
+    assert password not in " ".join(commands.lines), "no command may contain the password"
+
+    # Opened again, the hotspot keeps its password, so that phones that know it can still join.
     Hotspot(settings, tmp_path, commands).open("Another name")
-    assert password in (tmp_path / PROFILE).read_text(), "phones have to learn a new password"
+    assert password in (tmp_path / PROFILE).read_text(), "the password must stay the same"
 
 
 def test_off_removes_the_hotspot_and_its_password(tmp_path: Path) -> None:
     settings, commands = tmp_path / "settings.toml", FakeCommands()
     hotspot = Hotspot(settings, tmp_path, commands)
     assert hotspot.close() == "The hotspot was not on."
+
+    # Closing removes profile, host names and settings of the hotspot.
     hotspot.open("Table")
     assert hotspot.close().startswith("The hotspot is off; its password is forgotten.")
     assert not (tmp_path / PROFILE).exists()
     assert not (tmp_path / HOTSPOT_NAMES_FILE).exists()
     assert load_settings(settings).wifi.name == ""
     assert f"nmcli connection delete {CONNECTION}" in commands.lines
+
+    # If the owner has named another Wi-Fi in the meantime, it stays in the settings.
     hotspot.open("Table")
     other_wifi = '[wifi]\nname = "Café"\npassword = "their own one"\n'
     settings.write_text(other_wifi)
     hotspot.close()
-    assert settings.read_text() == other_wifi, "a Wi-Fi that is not the hotspot's was changed"
+    assert settings.read_text() == other_wifi, "only the hotspot's own settings may change"
 
 
 def test_a_refused_hotspot_shows_no_code(tmp_path: Path) -> None:
@@ -96,13 +110,15 @@ def test_a_refused_hotspot_shows_no_code(tmp_path: Path) -> None:
     with pytest.raises(HotspotError, match="The hotspot cannot be opened: no Wi-Fi device"):
         Hotspot(settings, tmp_path, FakeCommands(10, "no Wi-Fi device")).open("Table")
     assert not settings.exists()
-    # A profile that stays would be tried at every start.
+    # NetworkManager would try a profile that stays at every start.
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can write as another user")
 def test_root_writes_settings_through_no_link(tmp_path: Path) -> None:
     """Root must not overwrite its own file through a link that the folder's owner has made."""
+    # The settings' folder belongs to another user (12345), who links the settings to a file of
+    # root.
     folder, victim = tmp_path / "etc/tabletop-companion", tmp_path / "victim"
     folder.mkdir(parents=True)
     victim.write_text("")
@@ -110,9 +126,13 @@ def test_root_writes_settings_through_no_link(tmp_path: Path) -> None:
         path.chmod(path.stat().st_mode | 0o011)
     (folder / "settings.toml").symlink_to(victim)
     os.chown(folder, 12345, 12345)
+
+    # The command writes as that user, who may not write the file, and is root again afterwards.
     with pytest.raises(SystemTrouble, match="cannot be written"):
         Hotspot(folder / "settings.toml", tmp_path, FakeCommands()).open("Table")
     assert (victim.read_text(), victim.stat().st_uid, os.geteuid()) == ("", 0, 0)
+
+    # Without the link, the new settings file belongs to that user.
     (folder / "settings.toml").unlink()
     Hotspot(folder / "settings.toml", tmp_path, FakeCommands()).open("Table")
     assert (folder / "settings.toml").stat().st_uid == 12345
@@ -132,6 +152,8 @@ def test_a_user_without_rights_is_told_sudo(
     assert main(["hotspot", "on", "--settings", str(tmp_path / "settings.toml")]) == 1
     assert "sudo companion hotspot" in capsys.readouterr().err
 
+
+# ---- addresses for phones ------------------------------------------------------------------------
 
 HOME = InterfaceAddress("192.168.1.7", has_hardware=True)
 CABLE = InterfaceAddress("192.168.5.2", has_hardware=True)
@@ -157,6 +179,10 @@ def test_addresses_that_phones_reach_come_first(
     outbound: str,
     first_addresses: list[str],
 ) -> None:
+    """The hotspot comes first, then the network to the internet, then other networks.
+
+    :param outbound: the address from which this machine reaches the internet, empty if it does not
+    """
     monkeypatch.setattr(network, "interface_addresses", lambda: interfaces)
     monkeypatch.setattr(network, "outbound_address", lambda: outbound)
     addresses = list_addresses("0.0.0.0")

@@ -47,12 +47,16 @@ def room(pad_room: PadRoom) -> Iterator[PadRoom]:
 
 
 def test_binmat_lesson_continues_on_a_phone(room: PadRoom) -> None:
+    # South, who is the defender, has only a pad. The sign says that its keys will not do, and they
+    # change nothing.
     room.begin("binmat")
     assert room.sign() == "Defender: do what is shown here"
     assert str(room.table.view().sign.small).startswith("Not by this pad")
     moment = room.table.view().moment
     room.press(Seat.SOUTH, "a", "ready")
-    assert room.table.view().moment == moment, "a key of the pad was taken for an order"
+    assert room.table.view().moment == moment, "a key of the pad must not count as an order"
+
+    # On a phone South gives the order of the first step, and the lesson goes on.
     room.table.change_door(Seat.SOUTH, "phone")
     room.look()
     guide = room.table.view().guide
@@ -73,15 +77,17 @@ def assert_screen_explains(room: PadRoom, guide: GuideView) -> None:
 
 
 def give_order(room: PadRoom, seat: Seat, step: LessonStep) -> str:
-    """Enter the order of a lesson's step for a seat.
+    """Enter the order of a lesson's step for a seat. Return with what it was entered.
 
-    Return what it was entered with: `pad` where its keys can spell the order, else `phone` where
-    cards are held there, else `board`.
+    If the keys of the pad can spell the order, it is entered with the `pad`. If not, it is entered
+    with a `phone` if players hold their cards there, and otherwise by moving a piece on the
+    `board`.
     """
     action_text = step.orders[seat]
     grammar = room.table.view(seat).own.pad
     keys = grammar.spell(action_text) if grammar else ()
     if grammar and grammar.text(keys) == action_text:
+        # Some orders count at once, others only when the key Ready is pressed.
         room.press(seat, *keys, *(() if grammar.is_at_once(keys) else ("ready",)))
         return "pad"
     if room.table.view().board.card_ui:
@@ -100,6 +106,7 @@ def test_pads_play_lessons_as_the_screen_says(room: PadRoom, name: str) -> None:
     room.begin(name)
     inputs = set()
     step_count = 0
+    # There is a guide as long as the lesson lasts.
     while guide := room.table.view().guide:
         assert_screen_explains(room, guide)
         inputs |= {give_order(room, seat, guide.step) for seat in sorted(guide.step.orders)}
@@ -108,6 +115,8 @@ def test_pads_play_lessons_as_the_screen_says(room: PadRoom, name: str) -> None:
         assert step_count <= len(guide.lesson.steps), room.sign()
     assert step_count == len(GAMES[name].lesson.steps)  # type: ignore[union-attr]  # every game has one
     assert inputs == EXPECTED_INPUTS[name]
-    assert room.table.view().phase is Phase.ORDERS, "the game does not go on after its lesson"
+
+    # Then the game goes on without the lesson. Its clock waits until somebody starts it.
+    assert room.table.view().phase is Phase.ORDERS, "the game must go on after its lesson"
     if clock := room.table.view().time.clock:
-        assert clock.paused == "start", "the clock runs as soon as the lesson ends"
+        assert clock.paused == "start", "the clock must not run as soon as the lesson ends"

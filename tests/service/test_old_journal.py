@@ -19,9 +19,12 @@ from companion.storage.journal import Journal
 from companion.table.records import HandIn
 
 # Written by version 1.0 in simulation: five games by self-play, and a sixth in which North had
-# handed in its orders when the process was killed.
+# handed in its orders when the process was killed. The sixth is Outbuffered at moment 6.3, which is
+# the third decision of game 6. North's orders were URS: up, right, shoot.
 FOLDER_OF_1_0 = Path(__file__).parents[1] / "journal_of_1_0"
+# The five games that were played to their ends, in order.
 GAMES = ["outbuffered", "scouts", "arena", "kahmate", "binmat"]
+NORTH_ORDERS = "URS"
 
 
 @pytest.fixture(scope="module")
@@ -48,8 +51,9 @@ def test_a_game_of_version_1_0_continues(companion: Companion, browser: FlaskCli
     view = browser.get("/api/view").json
     assert view
     assert (view["game"], view["phase"], view["moment"]) == ("outbuffered", "orders", "6.3")
-    assert view["seats"]["north"]["sealed_at"], "North's sealed orders are lost"
+    assert view["seats"]["north"]["sealed_at"], "North's sealed orders must be kept"
     assert view["seats"]["south"]["awaited"]
+    # No order is revealed yet.
     assert view["orders"] == []
     assert "damaged" not in "".join(companion.notes)
 
@@ -67,9 +71,9 @@ def test_orders_sealed_by_version_1_0_are_opened(tmp_path: Path) -> None:
     shutil.copytree(FOLDER_OF_1_0, tmp_path, dirs_exist_ok=True)
     with open_table_rig(tmp_path) as rig:
         rig.table.hand_in(Seat.SOUTH, "6.3", "UUS", "salt")
+        # Only the first of the three orders is shown at once.
         orders = rig.table.view().turn.orders
-        # North's orders were URS. Only those of the first step are shown at once.
-        assert orders[0][Seat.NORTH].letter == "U"
+        assert orders[0][Seat.NORTH].letter == NORTH_ORDERS[0]
         rig.finish_stages()
         assert rig.table.view().moment == "6.4"
 
@@ -78,8 +82,9 @@ def test_orders_sealed_by_version_1_0_are_opened(tmp_path: Path) -> None:
 def test_the_journal_loses_no_game_or_order(folder: Path) -> None:
     assert not (folder / "journal.sqlite-head").exists()
     with Journal(folder / "journal.sqlite", read_only=True) as journal:
+        # Game 0 has the inputs that belong to no game, such as taking a seat.
         assert journal.games() == [1, 2, 3, 4, 5, 6]
         assert all(journal.is_game_intact(game) for game in (0, *journal.games()))
         sealed = [entry.record for entry in journal.entries(6) if isinstance(entry.record, HandIn)]
-        assert sealed[-1].action == "URS"
+        assert sealed[-1].action == NORTH_ORDERS
     assert not list(folder.glob("journal.damaged*"))

@@ -23,7 +23,7 @@ from companion.service.app import Companion
 
 
 def run_command(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run a command in this process. Return its status, output and errors."""
+    """Run a command in this process. Return its exit status, standard output and standard error."""
     output, errors = io.StringIO(), io.StringIO()
     with redirect_stdout(output), redirect_stderr(errors):
         try:
@@ -38,6 +38,7 @@ def run_command(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServiceProcess]:
+    """One service for all tests of this part, on a machine without hardware."""
     with service_process(tmp_path_factory.mktemp("service"), "--port", "0") as service:
         yield service
 
@@ -46,8 +47,8 @@ def test_a_start_says_what_was_found(service: ServiceProcess) -> None:
     text = "\n".join(service.output_lines)
     assert "No camera" in text
     assert "No pads" in text
-    assert "Simulation" in text, "no simulation starts without hardware"
-    assert not re.search(r"[█▀▄]", text), "a QR code is printed although no terminal shows it"
+    assert "Simulation" in text, "without hardware a simulation must start"
+    assert not re.search(r"[█▀▄]", text), "no QR code may be printed if there is no terminal"
 
 
 def test_a_second_service_on_one_journal_is_refused(service: ServiceProcess) -> None:
@@ -119,6 +120,7 @@ def test_a_failed_command_prints_one_line(
 
 def test_replay_prints_a_game_by_number_or_file(tmp_path: Path) -> None:
     with open_table_rig(tmp_path) as rig:
+        # A game that is still on is refused, since a replay would reveal its secrets.
         rig.begin()
         running = run_command("replay", "1", "--state-dir", str(tmp_path))
         assert (running.returncode, running.stderr) == (
@@ -126,6 +128,9 @@ def test_replay_prints_a_game_by_number_or_file(tmp_path: Path) -> None:
             "companion: The game is still on: it can be exported when it is over\n",
         )
         rig.table.resign(Seat.SOUTH)
+
+    # South, who is purple, has resigned at once. The game is replayed by its number, then from an
+    # exported file.
     replay = run_command("replay", "1", "--state-dir", str(tmp_path))
     assert replay.stdout == "Purple resigns.\n", replay.stderr
     file = tmp_path / "game.json"
