@@ -17,6 +17,7 @@ from companion.diagnostics import machine_checks, network_checks, probes
 from companion.diagnostics.findings import Finding, Grade
 from companion.diagnostics.probes import Machine, MachineMemory
 
+# The answer of `shutil.disk_usage`, in bytes.
 Usage = namedtuple("Usage", "total used free")
 
 
@@ -36,7 +37,12 @@ class FakePi:
         file.write_text(content)
 
     def mount(self, mode: str, super_block: str = "rw") -> None:
-        """Mount `/` in a mode, `rw` or `ro`. Its file system itself has the mode `super_block`."""
+        """Mount `/` from an SD card.
+
+        :param mode: mode of this mount, `rw` or `ro`
+        :param super_block: mode of the file system itself, which the kernel sets to `ro` after
+            errors
+        """
         self.write(
             "proc/self/mountinfo",
             "25 1 179:1 / /boot/firmware rw,relatime shared:1 - vfat /dev/mmcblk0p1 rw\n"
@@ -74,8 +80,12 @@ def test_board_and_memory_are_reported(pi: FakePi) -> None:
         Grade.OK,
         "Raspberry Pi 5 Model B Rev 1.0, 7000 of 8245 MB of memory are free.",
     )
+
+    # 60 MB are too little.
     pi.write("proc/meminfo", "MemTotal: 8245316 kB\nMemAvailable: 60000 kB\n")
     assert machine_checks.check_memory(pi.machine).grade is Grade.WARN
+
+    # If the memory is not known, there is still the model.
     pi.write("proc/meminfo", "nonsense")
     assert machine_checks.check_memory(pi.machine).text == "Raspberry Pi 5 Model B Rev 1.0."
 
@@ -91,8 +101,11 @@ def test_a_high_temperature_is_graded(pi: FakePi, degrees: float, grade: Grade) 
     assert f"{degrees:.0f} °C" in finding.text
 
 
-# Bits of the firmware, by which bits 0 to 3 hold now and bits 16 to 19 since the start: too low a
-# voltage, a capped clock, throttling and the soft temperature limit. Then the grades and words.
+# Flags of the firmware, with the grades of the findings and the beginning of the first sentence.
+#
+# Bits 0 to 3 stand for the present: too low a voltage, a capped frequency, throttling, and the soft
+# limit of the temperature. Bits 16 to 19 (the first digit of five) say the same of the time since
+# the start.
 THROTTLED = [
     (0x0, [Grade.OK], "The voltage is fine"),
     (0x1, [Grade.WARN], "The voltage is too low now"),
@@ -110,6 +123,7 @@ THROTTLED = [
 def test_flags_of_the_firmware_are_graded(
     pi: FakePi, path_kind: str, bits: int, grades: list[Grade], words: str
 ) -> None:
+    """The flags are read from the file of an older kernel, or from that of a newer kernel."""
     if path_kind == "older":
         pi.write("sys/devices/platform/soc/soc:firmware/get_throttled", f"{bits:x}\n")
     else:
@@ -163,10 +177,12 @@ def test_free_space_is_graded(
     monkeypatch.setattr("shutil.disk_usage", disk_usage)
     finding = machine_checks.check_disk(pi.machine, tmp_path / "state" / "deep")
     assert (finding.grade, words in finding.text) == (grade, True)
-    assert measured_paths == [tmp_path], "another folder than the next existing one was measured"
+    # Neither `state` nor `deep` exists yet.
+    assert measured_paths == [tmp_path], "the nearest folder that exists must be measured"
 
 
-# Lines of /proc/self/mountinfo: a read-only card, and an overlay that takes what is written.
+# Lines of /proc/self/mountinfo: a read-only card, and an overlay over it. What is written goes to
+# the overlay's upper folder, `/media/rw/upper`.
 ROOT = "26 1 179:2 / / ro,noatime shared:2 - ext4 /dev/root ro\n"
 OVERLAY = (
     "30 1 0:30 / / rw,relatime - overlay overlay "
@@ -178,12 +194,17 @@ OVERLAY = (
     ("mounts", "marker_files", "is_lost"),
     [
         (ROOT, (), False),
+        # The folder of the games is in memory.
         (ROOT + "27 1 0:22 / /var rw,nosuid - tmpfs tmpfs rw,size=80k\n", (), True),
+        # The upper folder of the overlay is in memory, or on a USB stick.
         (ROOT + OVERLAY + "28 1 0:40 / /media/rw rw - tmpfs overlayroot rw\n", (), True),
         (ROOT + OVERLAY + "28 1 8:1 / /media/rw rw - ext4 /dev/sda1 rw\n", (), False),
+        # The upper folder is not visible: the overlay of `raspi-config`, or that of a container.
         (ROOT + OVERLAY, (), True),
         (ROOT + OVERLAY, (".dockerenv",), False),
+        # The games are on a USB stick, over the overlay.
         (ROOT + OVERLAY + "28 1 8:1 / /var/lib rw - ext4 /dev/sda1 rw\n", (), False),
+        # Nothing is known.
         ("", (), False),
     ],
 )
@@ -225,9 +246,10 @@ def test_an_unset_clock_is_noted(
 
 
 def test_a_machine_without_any_files_is_checked(tmp_path: Path) -> None:
+    """A check whose files are missing has no finding or says less, but does not fail."""
     bare = FakePi(tmp_path / "nothing")
-    findings = list(machine_checks.run_all_checks(bare.machine, tmp_path / "state"))
-    findings += [
+    findings = [
+        *machine_checks.run_all_checks(bare.machine, tmp_path / "state"),
         *network_checks.check_wifi(bare.machine),
         network_checks.check_local_name(bare.machine),
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
@@ -28,6 +28,8 @@ from companion.maintenance.settings.rows import (
 )
 from companion.maintenance.settings.words import WORDS
 
+# A settings file as people write it, with comments in all places. `panel.south` has only two pins,
+# and there is no section `web`.
 SETTINGS_TEXT = """\
 # The table in the hall.
 state_dir = "/var/lib/table"  # on the big disk
@@ -45,11 +47,15 @@ lamp_turn = 4   # T
 theme = "light"
 # the end
 """
+# The rows of all settings on the page but the pads' pins, by dotted name.
 ROWS = {row.key: row for section in setting_sections() for row in section.rows}
 
 
 def change_file(path: Path, text: str, **changes: object) -> str:
-    """Write the file, change settings in it, and return its text. `camera__fps` is `camera.fps`."""
+    """Write the file, change settings in it, and return its text.
+
+    :param changes: new values by dotted name, in which `__` stands for a dot
+    """
     path.write_text(text)
     file = SettingsFile(path)
     file.change(
@@ -59,10 +65,13 @@ def change_file(path: Path, text: str, **changes: object) -> str:
 
 
 def test_every_setting_is_on_the_page_once() -> None:
+    # The settings of pads are shown with their pins. All others have words and a row.
     pads = {row.key for rows in pad_rows().values() for row in rows} | {
         f"panel.{seat}.lamps_active_low" for seat in pad_rows()
     }
     assert set(values_by_name(Settings())) == set(WORDS) | pads == set(ROWS) | pads
+
+    # Every row can be understood, and its default can be entered.
     for row in ROWS.values():
         assert row.title
         assert row.sentence.endswith(".")
@@ -72,6 +81,8 @@ def test_every_setting_is_on_the_page_once() -> None:
         assert row.kind is not FieldKind.CHOICE or row.default in [
             value for value, _ in row.choices
         ]
+
+    # One setting takes effect without a restart, another needs one.
     assert works_at_once("table.theme")
     assert not works_at_once("web.port")
 
@@ -80,7 +91,10 @@ def test_a_choice_offers_all_values_of_its_type() -> None:
     for row in ROWS.values():
         for value, _ in row.choices:
             assert values_by_name(with_changes(Settings(), {row.key: value}))[row.key] == value
+
+        # The type is a `Literal` with the same values. Any other value is refused.
         if row.kind is FieldKind.CHOICE:
+            assert dict(row.choices).keys() == set(get_args(row.type))
             with pytest.raises(ConfigError, match="Invalid enum value") as exc_info:
                 with_changes(Settings(), {row.key: 7 if isinstance(row.default, int) else "?"})
             assert f"[{row.key}]" in exc_info.value.message
@@ -113,10 +127,12 @@ def test_a_wrong_value_is_refused_with_its_range(key: str, text: str, words: str
 
 
 def test_what_people_type_is_understood() -> None:
+    # A comma as the decimal mark and spaces around it, a sign and a leading zero.
     assert ROWS["voice.volume"].parse(" 0,25 ") == 0.25
     assert repr(ROWS["web.port"].parse("+080")) == "80"
     assert ROWS["panel.silent"].parse("yes") is True
     assert ROWS["camera.mains_hz"].parse("60") == 60
+    # Nothing: a pin that is not wired, a value that is not set, no quiet hours.
     assert ROWS["panel.buzzer"].parse("") == ""
     assert ROWS["camera.field_of_view_deg"].parse("") is None
     assert ROWS["quiet.to"].parse("") == ""
@@ -133,6 +149,7 @@ def test_only_the_changed_value_changes(tmp_path: Path) -> None:
     assert change_file(path, SETTINGS_TEXT, panel__south__lamp_turn=17) == SETTINGS_TEXT.replace(
         "lamp_turn = 4", "lamp_turn = 17"
     )
+    # Line ends of another system change nothing.
     crlf = SETTINGS_TEXT.replace("\n", "\r\n")
     assert change_file(path, crlf, table__theme="dark").count("dark") == 1
 
@@ -145,6 +162,8 @@ def test_a_new_value_is_added_to_its_table(tmp_path: Path) -> None:
     settings = parse_settings(text)
     assert settings.camera.mains_hz == 60
     assert (settings.panel.debounce_ms, settings.web.port) == (30, 8081)
+
+    # Every line of the old text is still there.
     lines = text.splitlines()
     assert [line for line in SETTINGS_TEXT.splitlines() if line and line not in lines] == []
 
@@ -153,9 +172,12 @@ def test_a_pad_missing_in_the_file_is_added(tmp_path: Path) -> None:
     """All its pins are written: with one pin alone, the others would no longer be wired."""
     path = tmp_path / "settings.toml"
     text = change_file(path, SETTINGS_TEXT, panel__north__up=0)
+    # North's other pins are the defaults.
     north = parse_settings(text).panel.north
     assert (north.up, north.down, north.lamp_turn) == (0, 16, 2)
     assert north.lamps_active_low == ("lamp_2", "lamp_3", "lamp_turn")
+
+    # South's section was there, so its keys stay unwired.
     assert parse_settings(text).panel.south.up == ""
 
 
@@ -163,8 +185,12 @@ def test_a_first_change_makes_a_private_file(tmp_path: Path) -> None:
     path = tmp_path / "new" / "settings.toml"
     file = SettingsFile(path)
     assert (file.read().settings, file.read().digest) == (Settings(), "")
+
+    # 8080 is the default, so nothing changes.
     file.change({"web.port": 8080}, "")
-    assert not path.exists(), "a file is written although no value has changed"
+    assert not path.exists(), "no file may be written if no value has changed"
+
+    # Only the owner of the file may read it.
     file.change({"state_dir": "/x", "table.theme": "dark"}, "")
     assert path.stat().st_mode & 0o777 == 0o600
     assert path.read_text() == 'state_dir = "/x"\n\n[table]\ntheme = "dark"\n'
@@ -187,10 +213,13 @@ def test_wrong_values_and_files_write_nothing(tmp_path: Path) -> None:
     path.write_text(SETTINGS_TEXT)
     file = SettingsFile(path)
     digest = file.read().digest
+    # The port is too large, and quiet hours that begin have no end.
     for changes in ({"web.port": 70_000}, {"quiet.from": "22:00"}):
         with pytest.raises(ConfigError):
             file.change(changes, digest)
     assert path.read_text() == SETTINGS_TEXT
+
+    # Two files that cannot be read.
     path.write_text("[web\n")
     with pytest.raises(ConfigError, match="not TOML"):
         file.read()
@@ -257,7 +286,7 @@ def valid_values(row: SettingRow) -> list[Any]:
     return ["a text", 'with "quotes"', "back\\slash", "é ñ ✓"]
 
 
-# Settings of which neither is valid without the other.
+# Two settings, each of which is valid only with the other.
 PAIRED_SETTINGS = ("web.certificate", "web.key")
 KEYS_AND_VALUES = [
     (row.key, value)
@@ -283,6 +312,7 @@ texts = st.sampled_from(
 
 @given(texts, changes)
 def test_any_change_is_exact_and_keeps_comments(text: str, new_values: dict[str, Any]) -> None:
+    # Work out the settings that the change should give, and write the change into the text.
     before = parse_settings(text)
     after = with_changes(before, new_values)
     old_values = values_by_name(before)
@@ -290,7 +320,10 @@ def test_any_change_is_exact_and_keeps_comments(text: str, new_values: dict[str,
     written = edit_text(text, after, changed)
     assert written is not None
     assert parse_settings(written) == after
-    # The same comments, where no `#` within a written string counts.
+
+    # It has the same comments. A `#` within a string is no comment.
     assert re.findall(r"#.*", text) == re.findall(r"#.*", re.sub(r'"[^"\n]*"', "", written))
+
+    # All other settings have their old values.
     untouched = {key: value for key, value in old_values.items() if key not in new_values}
     assert untouched.items() <= values_by_name(parse_settings(written)).items()
