@@ -1,6 +1,6 @@
 """Options and rules of Robot Arena in words.
 
-The rulebook retold, with the rulings where it is silent.
+The texts retell the rulebook, and the rulings on what it leaves open.
 """
 
 from companion.core.i18n import say, say_n

@@ -433,22 +433,22 @@ class Combat(TurnLog):
 # ---- what a turn shows of a combat ---------------------------------------------------------------
 
 
-def add_combat(turn: TurnLog, combat: Combat) -> None:
-    """Add the events of a combat to a turn.
+def add_combat(log: TurnLog, combat: Combat) -> None:
+    """Add the events of a combat to the log of a turn.
 
     TRAPs get a stage of their own, which still shows the cards that they take.
     """
     for stage in combat.stages:
-        turn.events += stage.events
+        log.events += stage.events
         if stage.title == _TRAPS_TITLE:
-            turn.headlines = [Headline(event.text, "sums") for event in stage.events]
+            log.headlines = [Headline(event.text, "sums") for event in stage.events]
             trapped = frozenset(CARD_TEXTS[card] for card in combat.trapped)
             tallies = tuple(replace(tally, lost=trapped) for tally in _card_tallies(combat.setup))
-            turn.add_stage(_stage_title(combat), None, tallies=tallies)
+            log.add_stage(_stage_title(combat), None, tallies=tallies)
 
 
 def add_result_stage(
-    turn: TurnLog,
+    log: TurnLog,
     combat: Combat,
     expected: Layout | None = None,
     todo: tuple[tuple[Seat, str], ...] = (),
@@ -475,8 +475,8 @@ def add_result_stage(
     headline = Headline(COMBAT_BOUNCES, "bump")
     if combat.sums:
         headline = Headline(_result_text(combat), "sums")
-    turn.headlines = [headline]
-    turn.add_stage(_stage_title(combat), expected, tallies=tallies, todo=todo)
+    log.headlines = [headline]
+    log.add_stage(_stage_title(combat), expected, tallies=tallies, todo=todo)
 
 
 def _stage_title(combat: Combat) -> str:

@@ -28,20 +28,20 @@ GAME = game_named("binmat")
 SOUTH, NORTH = Seat.SOUTH, Seat.NORTH
 
 
-def begin(**options: Any) -> RealCardsState:
+def start(**options: Any) -> RealCardsState:
     """Return the first state: 110 turns, of which the defender has the first one."""
     state: RealCardsState = GAME.setup(GAME.options({"way": "referee", **options}), Random(0))
     return state
 
 
-def press(state: RealCardsState, *texts: str) -> RealCardsState:
+def state_after(state: RealCardsState, *texts: str) -> RealCardsState:
     """Return the state after some actions, each given by the seat that must act."""
     for text in texts:
-        state = step(state, text).state
+        state = carry_out(state, text).state
     return state
 
 
-def step(state: RealCardsState, text: str) -> Step[RealCardsState]:
+def carry_out(state: RealCardsState, text: str) -> Step[RealCardsState]:
     """Carry out one action of the seat that is to act."""
     (seat,) = GAME.to_act(state)
     action = GAME.parse(text)
@@ -63,27 +63,27 @@ def card_ui(state: RealCardsState, viewer: Seat | None = None) -> CardUi:
 
 
 def test_the_defender_wins_after_all_turns() -> None:
-    state = press(begin(), *["."] * 109)
+    state = state_after(start(), *["."] * 109)
     assert GAME.outcome(state) is None
     # A pass counts as a turn, like any other turn.
-    over = press(state, "--")
+    over = state_after(state, "--")
     assert result_of(over) == ({SOUTH}, "All 110 turns are over.")
     assert GAME.to_act(over) == set()
 
 
 def test_a_combat_stops_the_clock() -> None:
     """A declared combat has no time limit. When it is over, the next turn has one again."""
-    assert GAME.time_limit(begin(seconds=0)) is None
+    assert GAME.time_limit(start(seconds=0)) is None
     # The attacker declares a combat in the second turn, which is still to be counted.
-    state = press(begin(), ".", "c")
+    state = state_after(start(), ".", "c")
     assert (GAME.time_limit(state), GAME.to_act(state), state.turns_left) == (None, {NORTH}, 109)
     # People resolve the combat by hand. Now the turn is counted, and the defender has the next one.
-    state = press(state, ".")
+    state = state_after(state, ".")
     assert (GAME.time_limit(state), GAME.to_act(state), state.turns_left) == (5, {SOUTH}, 108)
 
 
 def test_the_former_clock_option_means_real_cards() -> None:
-    assert GAME.options({"way": "clock", "seconds": 9}) == begin(seconds=9).options
+    assert GAME.options({"way": "clock", "seconds": 9}) == start(seconds=9).options
 
 
 @pytest.mark.parametrize(
@@ -91,25 +91,25 @@ def test_the_former_clock_option_means_real_cards() -> None:
     [("c", None, "Both: fan your cards face up"), ("c3", 3, "Both: fan your cards of lane 3")],
 )
 def test_a_declared_combat_asks_for_its_cards(action: str, lane: int | None, sign: str) -> None:
-    state = press(begin(), action)
+    state = state_after(start(), action)
     assert GAME.dump(state)["combat"] == {"lane": lane}
     assert card_ui(state).sign == sign
 
 
 def test_the_attacker_wins_only_by_a_combat() -> None:
-    state = begin()
+    state = start()
     with pytest.raises(Illegal, match="declare it first"):
-        step(state, "!")
-    won = press(state, "c", "!")
+        carry_out(state, "!")
+    won = state_after(state, "c", "!")
     assert result_of(won)[0] == {NORTH}
     assert won.turns_left == 109, "the turn that ended the game is not counted"
 
 
 def test_players_of_one_side_act_in_rotation() -> None:
-    state, names = begin(defenders=2, attackers=3), []
+    state, names = start(defenders=2, attackers=3), []
     for _ in range(8):
         names.append(card_ui(state).acting)
-        state = press(state, ".")
+        state = state_after(state, ".")
     assert names == [
         "defender 1", "attacker 1", "defender 2", "attacker 2",
         "defender 1", "attacker 3", "defender 2", "attacker 1",
@@ -119,16 +119,16 @@ def test_players_of_one_side_act_in_rotation() -> None:
 def test_actions_of_the_full_game_are_refused() -> None:
     for text in ("p8&3", "d0", "x8&3"):
         with pytest.raises(Illegal, match="played on the table"):
-            step(begin(), text)
+            carry_out(start(), text)
     with pytest.raises(Illegal, match="Declare combat first"):
-        step(begin(), "5& / 4^")
+        carry_out(start(), "5& / 4^")
 
 
 def test_worked_example_of_a_combat() -> None:
-    state = press(begin(), ".", "c3")
+    state = state_after(start(), ".", "c3")
     # 5 and 3 make 8, which has power 3. A BREAK makes the whole power the damage. 4 and 2 make 6,
     # which has no power.
-    combat = step(state, "3: 5& 3% >+ / 4^ 2#")
+    combat = carry_out(state, "3: 5& 3% >+ / 4^ 2#")
     (stage,) = combat.stages
     assert (stage.title, stage.headlines[0].text) == (
         "Lane 3",
@@ -144,33 +144,33 @@ def test_worked_example_of_a_combat() -> None:
     assert card_ui(after).sign == "Attacker: draw 1 card from lane deck 3"
 
     # Either the attacker has drawn the card, or the deck has none and the attacker wins.
-    assert press(after, ".").turns_left == 108
-    won = press(after, "!")
+    assert state_after(after, ".").turns_left == 108
+    won = state_after(after, "!")
     assert won.turns_left == 108
     assert result_of(won) == ({NORTH}, "The lane deck owes a card and has none.")
 
 
 def test_a_stack_that_remains_is_expected() -> None:
     # An attack of power 1 is repelled by power 2. The turn ends, because no card is owed.
-    combat = step(press(begin(), ".", "c2"), "2& / 4^")
+    combat = carry_out(state_after(start(), ".", "c2"), "2& / 4^")
     assert combat.stages[-1].expected == {Square(2, 1): (), Square(2, 0): ("4^",)}
     assert combat.stages[-1].todo == ((SOUTH, "Defender: 2& to the lane discard"),)
     assert combat.state.turns_left == 108
 
 
 def test_hackmud_allows_open_cards_and_empty_stacks() -> None:
-    hackmud = press(begin(edition="hackmud"), ".", "c2")
+    hackmud = state_after(start(edition="hackmud"), ".", "c2")
     # A TRAP that lay face up before (`u`) does nothing.
-    with_open_trap = step(hackmud, "@&u 8& / 4^").stages
+    with_open_trap = carry_out(hackmud, "@&u 8& / 4^").stages
     assert [headline.text for headline in with_open_trap[0].headlines] == [
         "Attacker’s @& does nothing."
     ]
     # Without an attacker stack the BOUNCE of the defender still goes to the attacker discard.
-    with_empty_stack = step(hackmud, "2: / 4^ ?^")
+    with_empty_stack = carry_out(hackmud, "2: / 4^ ?^")
     assert with_empty_stack.stages[-1].expected == {Square(2, 1): (), Square(2, 0): ("4^",)}
     # The rulebook edition refuses such a combat.
     with pytest.raises(Illegal, match="at least one card in the attacker stack"):
-        step(press(begin(), ".", "c2"), "2: / 4^ ?^")
+        carry_out(state_after(start(), ".", "c2"), "2: / 4^ ?^")
 
 
 def test_combat_is_in_the_lane_that_changed() -> None:
@@ -178,7 +178,7 @@ def test_combat_is_in_the_lane_that_changed() -> None:
 
     If they lie in several lanes, the lane whose cards change after the declaration has the combat.
     """
-    state = press(begin(edition="hackmud"), ".", "c")
+    state = state_after(start(edition="hackmud"), ".", "c")
     before = {Square(1, 1): ("9&",), Square(3, 1): ("5&",)}
     assert GAME.laid_open(state, before, before) is None, (
         "cards that already lay face up must not count as those of a combat"
@@ -229,7 +229,7 @@ def test_one_lane_of_open_cards_means_combat() -> None:
 
     Nobody has named the lane, but only in lane 3 do cards of the attacker lie face up.
     """
-    state = press(begin(), ".", "c")
+    state = state_after(start(), ".", "c")
     fans = {Square(3, 1): ("5&", "3%"), Square(3, 0): ("4^", "2#"), Square(1, 0): ("9&",)}
     assert GAME.laid_open(state, fans, {Square(1, 0): ("9&",)}) == "3: 5& 3% / 4^ 2#"
     # The defender's stack lay face up before, so its cards get a `u`.
@@ -243,27 +243,27 @@ def test_one_lane_of_open_cards_means_combat() -> None:
     assert GAME.laid_open(state, same_card_twice, {}) is None
     two_lanes = {Square(3, 1): ("5&",), Square(2, 1): ("6&",)}
     assert GAME.laid_open(state, two_lanes, {}) is None
-    assert GAME.laid_open(press(state, "."), fans, {}) is None, (
+    assert GAME.laid_open(state_after(state, "."), fans, {}) is None, (
         "without a declaration, open cards must not begin a combat"
     )
 
 
 def test_a_key_press_is_reported() -> None:
     # After this combat the lane deck owes a card.
-    owing = press(begin(), ".", "c3", "3: 5& 3% >+ / 4^ 2#")
+    owing = state_after(start(), ".", "c3", "3: 5& 3% >+ / 4^ 2#")
     assert owing.cards_owed
     sentences = [
-        step(state, text).events[0].text
-        for state, text in ((begin(), "."), (begin(), "--"), (owing, "."))
+        carry_out(state, text).events[0].text
+        for state, text in ((start(), "."), (start(), "--"), (owing, "."))
     ]
     assert sentences == ["Defender is done.", "Defender passes.", "Attacker has drawn."]
 
 
 def test_only_the_side_to_act_has_keys() -> None:
     """Screens of the table (None) have them as well: anybody there may act for the side on turn."""
-    declared = press(begin(), "c")
+    declared = state_after(start(), "c")
     for viewer, has_keys in ((SOUTH, True), (None, True), (NORTH, False)):
-        assert bool(card_ui(begin(), viewer).choices) is has_keys
+        assert bool(card_ui(start(), viewer).choices) is has_keys
         assert bool(card_ui(declared, viewer).entry) is has_keys
 
 
@@ -272,7 +272,7 @@ def test_pads_have_keys_for_turn_combat_win() -> None:
 
     In a combat, ready alone says that it is over. `b` and then ready say that the attacker has won.
     """
-    turn, combat = GAME.pad(begin(), SOUTH), GAME.pad(press(begin(), "c"), SOUTH)
+    turn, combat = GAME.pad(start(), SOUTH), GAME.pad(state_after(start(), "c"), SOUTH)
     assert turn is not None
     assert combat is not None
     assert (turn.text(()), turn.text(("a",)), turn.is_at_once(("a",)), turn.held_ready) == (
