@@ -99,8 +99,8 @@ class Watcher(Closeable):
         self._clock = clock
         self._listeners = listeners
         # Monotonic time at which the next picture is due.
-        self._next_due_s = clock.monotonic_s()
-        self.last_round_s = self._next_due_s
+        self._due_at_s = clock.monotonic_s()
+        self.last_round_s = self._due_at_s
         """Monotonic time of the thread's last round."""
         # Monotonic time of the request that the camera has not answered yet. None if there is none.
         self._requested_at_s: float | None = None
@@ -179,7 +179,7 @@ class Watcher(Closeable):
                     say("The board cannot be read: {error}: see the log", error=str(error))
                 )
             self.last_round_s = self._clock.monotonic_s()
-            self.link.wake.wait(max(0.0, self._next_due_s - self._clock.monotonic_s()))
+            self.link.wake.wait(max(0.0, self._due_at_s - self._clock.monotonic_s()))
             self.link.wake.clear()
 
     # ---- one frame ----
@@ -190,12 +190,12 @@ class Watcher(Closeable):
         Returns None if the camera fails, or has failed and is not to be reopened yet.
         """
         if self.link.close_if_switched():
-            self._next_due_s = self._clock.monotonic_s()
+            self._due_at_s = self._clock.monotonic_s()
             self._reporter.was_in_use = True
         now_s = self._clock.monotonic_s()
-        if now_s < self._next_due_s and not self.link.is_open:
+        if now_s < self._due_at_s and not self.link.is_open:
             return None
-        self._next_due_s = now_s + self.pace.period_s
+        self._due_at_s = now_s + self.pace.period_s
 
         # Get a frame. Meanwhile another thread may notice that the camera has stalled.
         self._requested_at_s = now_s
@@ -214,7 +214,7 @@ class Watcher(Closeable):
         ended_at_s = self._clock.monotonic_s()
         is_moving = self._reader.is_moving
         pause_s = self.pace.record(ended_at_s, ended_at_s - began_at_s, is_moving)
-        self._next_due_s = max(self._next_due_s, ended_at_s + pause_s)
+        self._due_at_s = max(self._due_at_s, ended_at_s + pause_s)
         self._notify(frame, reading, tiles, now_s)
         self.link.follow_up(now_s, is_moving or not reading.quiet)
         return reading
@@ -240,7 +240,7 @@ class Watcher(Closeable):
 
     def _handle_failure(self, sentence: str) -> None:
         pause_s = self.link.handle_fault()
-        self._next_due_s = self._clock.monotonic_s() + pause_s
+        self._due_at_s = self._clock.monotonic_s() + pause_s
         self._reporter.report_fault(sentence)
 
 

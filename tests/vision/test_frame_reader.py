@@ -189,5 +189,6 @@ def test_failed_tests_for_shaded_squares_are_limited(monkeypatch: pytest.MonkeyP
     reading = rig.read(12)
     assert reading.quiet
     assert len(reading.unknown) > 8
-    assert max(map(len, failures)) <= 8
+    # the first pictures reach that limit, and none exceeds it
+    assert max(map(len, failures)) == 8
     assert sum(map(bool, failures)) <= 6, "the same squares are tested again and again"

@@ -68,7 +68,7 @@ class CameraLink:
         # that has stopped may go on repeating it.
         self._last_luma: Luma | None = None
         # When a picture last differed from the one before.
-        self._last_change_s = 0.0
+        self._changed_at_s = 0.0
         # Checks the light of the open camera. None before its first picture, and for files.
         self._light: ExposureControl | None = None
         # Whether focus and exposure of the open camera are locked. None if it can lock neither.
@@ -202,8 +202,8 @@ class CameraLink:
             and luma.min() != luma.max()
         )
         if not is_repeated:
-            self._last_change_s = now_s
-        elif now_s - self._last_change_s >= FROZEN_S:
+            self._changed_at_s = now_s
+        elif now_s - self._changed_at_s >= FROZEN_S:
             raise CameraError(
                 say(
                     "The camera {name} sends the same picture again and again: unplug it and plug "

@@ -142,7 +142,7 @@ class LensStore:
         # Whether a lens has changed since the last attempt to write the file.
         self._is_changed = False
         # Monotonic time of the next `save_periodically` that does something. None before the first.
-        self._next_save_s: float | None = None
+        self._save_due_at_s: float | None = None
 
     def lens_of(self, camera: Camera) -> tuple[Lens, bool]:
         """Return the lens of a camera, and whether it was calibrated, so that it never changes."""
@@ -155,11 +155,11 @@ class LensStore:
         self, camera: Camera, estimate: LensEstimate, pose: Pose | None, now_s: float
     ) -> None:
         """Update the lens from the estimate and save it, every 300 s. Does nothing in between."""
-        if self._next_save_s is None:
-            self._next_save_s = now_s + _SAVE_INTERVAL_S
-        if now_s < self._next_save_s:
+        if self._save_due_at_s is None:
+            self._save_due_at_s = now_s + _SAVE_INTERVAL_S
+        if now_s < self._save_due_at_s:
             return
-        self._next_save_s = now_s + _SAVE_INTERVAL_S
+        self._save_due_at_s = now_s + _SAVE_INTERVAL_S
         self.update(camera, estimate, pose)
         self.save()
 
