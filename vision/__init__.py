@@ -12,8 +12,9 @@ a picture, a *pose* is where the camera stands, and a *reading* is what one fram
 board. A *luma* is the brightness of a picture, (height, width) uint8. A *hole* is a square on which
 no piece can be, and a *strip* the paper beyond the first or the last rank.
 
-Many limits are tuned. The comment on a limit says what becomes better and worse with another value,
-and where the value comes from, if it is a measurement, a data sheet, or the print of the boards.
+Many limits are tuned. The comment on a limit says what would become worse with another value:
+“Larger: …” is what would happen with a larger one, and “Smaller: …” with a smaller one. It also
+says where the value comes from, if that is a measurement, a data sheet, or the print of the boards.
 The head of a module says how its other limits were chosen. Where it does not, they were chosen by
 trial on rendered tables. `make bench ARGS=reading` counts what is read, unknown and wrong with
 these limits, and `docs/measurements.md` has the results.

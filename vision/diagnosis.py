@@ -129,7 +129,7 @@ class BoardEye:
         # The last frame. The watcher's thread replaces it, and nobody changes it, so other threads
         # read it without the lock.
         self._last: _ReadFrame | None = None
-        # Held while settled frames are read or changed.
+        # Guards the settled frames.
         self._lock = threading.Lock()
         # The last settled frames, oldest first.
         self._settled_frames: deque[_ReadFrame] = deque(maxlen=max_settled)
@@ -173,7 +173,7 @@ class BoardEye:
         return last.number if last else 0
 
     def picture(self) -> bytes | None:
-        """Return the last frame as a JPEG at most 960 px wide. None before the first one."""
+        """Return the last frame as a JPEG at most 960 px wide, or None before the first one."""
         last = self._last
         if last is None:
             return None
@@ -244,10 +244,11 @@ class BoardEye:
         return tuple(_settled_frame(read_frame) for read_frame in frames)
 
     def photograph(self) -> bytes | None:
-        """Return the board from straight above as a small JPEG. None if it moves or is not in view.
+        """Return the board from straight above, as a small JPEG.
 
-        Unknown squares are covered, because a hand of cards or a phone may lie there. The strips
-        beyond the zones of a board of cards are left out too.
+        Returns None if something moves, or if no board is in view. Unknown squares are covered,
+        because a hand of cards or a phone may lie there. For the same reason, the strips beyond the
+        zones of a board of cards are left out.
         """
         last = self._last
         if last is None or last.board_in_view is None or not last.reading.quiet:

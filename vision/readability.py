@@ -173,10 +173,11 @@ def _slopes(picture: Luma) -> NDArray[np.float32]:
 
 
 def _blur_px(slopes: NDArray[np.float32], reblurred: NDArray[np.float32]) -> float | None:
-    """Return the blur (standard deviation) of the sharpest edges in px. None if there are no edges.
+    """Return the blur (standard deviation) of the sharpest edges in px.
 
-    `slopes` are those of the picture, and `reblurred` those after an extra blur of `_REBLUR_PX`.
-    The softer an edge is, the less the extra blur reduces its slope.
+    Returns None if there are no edges. `slopes` are those of the picture, and `reblurred` those
+    after an extra blur of `_REBLUR_PX`. The softer an edge is, the less the extra blur reduces its
+    slope.
     """
     values = slopes.ravel()
     # The steepest hundredth of all pixels.

@@ -172,7 +172,7 @@ class Calibration:
         return LensFit(lens, float(rms_px), focal_sigma, len(self._views), float(rms_px) / width)
 
     def _find_page(self, luma: Luma, size: Size) -> _View | None:
-        """Return the view of the page in a picture. None if too few of its corners are found."""
+        """Return the view of the page in a picture, or None if too few of its corners are found."""
         corners, ids, *_ = self._detector.detectBoard(luma)
         if corners is None or len(corners) < _MIN_CORNERS:
             return None
@@ -200,7 +200,7 @@ def _is_similar(view: _View, earlier: _View, width: int) -> bool:
 def _distance_px(view: _View, earlier: _View) -> float:
     """Return the mean distance in px between the corners that both views show.
 
-    Infinite if they share too few to compare them.
+    The distance is infinite if the views share too few corners to compare them.
     """
     # The corners that both show, as their indices in each view.
     shared, indices, earlier_indices = np.intersect1d(view.ids, earlier.ids, return_indices=True)

@@ -35,7 +35,7 @@ def from_planes(u: Any, v: Any) -> Colours:
 def from_jpeg(jpeg: bytes) -> Colours | None:
     """Return the colours of a webcam's JPEG, decoded at a quarter of its size.
 
-    None if it is damaged.
+    Returns None if the JPEG is damaged.
     """
     try:
         small = cv2.imdecode(np.frombuffer(jpeg, np.uint8), cv2.IMREAD_REDUCED_COLOR_4)

@@ -213,7 +213,7 @@ class PiCamera(PhysicalCamera):
             return np.array(plane[:height, :width]), _extract_colours(plane, width, height)
 
     def _age_s(self) -> float:
-        """Return how long ago the first row was exposed, in seconds. 0 if that is unknown."""
+        """Return how long ago the first row was exposed, in seconds, or 0 if that is unknown."""
         if not self._timestamp_ns:
             return 0.0
         return time.clock_gettime(time.CLOCK_BOOTTIME) - self._timestamp_ns / 1e9

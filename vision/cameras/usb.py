@@ -208,7 +208,7 @@ class UsbCamera(PhysicalCamera):
         )
 
     def _age_s(self) -> float:
-        """Return how long ago the last picture was taken, in seconds. 0 if that is unknown."""
+        """Return how long ago the last picture was taken, in seconds, or 0 if that is unknown."""
         if self.oddity and not self.oddity.uses_machine_clock:
             return 0.0
         # V4L2 stamps pictures by the monotonic clock.
@@ -288,7 +288,7 @@ def _without_padding(raw: Any) -> bytes:
 
 
 def _decode_luma(jpeg: bytes) -> Luma | None:
-    """Return the brightness of a JPEG. None if it is damaged or cut off."""
+    """Return the brightness of a JPEG, or None if it is damaged or cut off."""
     # A decoder would accept a JPEG that is cut off, and fill the rest of the picture with grey.
     if not jpeg.startswith(b"\xff\xd8") or not jpeg.endswith(b"\xff\xd9"):
         return None

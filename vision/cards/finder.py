@@ -87,7 +87,7 @@ _QuadsByName = dict[str, list[Points]]
 
 
 class CardFinder:
-    """Finds the cards of one deck in views from straight above. Used by `CardReader`."""
+    """Finds the cards of one deck in views from straight above. `CardReader` uses it."""
 
     def __init__(self, deck: Deck) -> None:
         self._deck = deck

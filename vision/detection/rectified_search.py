@@ -176,7 +176,7 @@ def find_missed_corners(
 def _find_corner(
     board: Board, pose: Pose, luma: Luma, marker: int, is_well_predicted: bool
 ) -> Sighting | None:
-    """Return a corner marker near its predicted position. None if it is not visible."""
+    """Return a corner marker near its predicted position, or None if it is not visible."""
     x, y = board.corner_centres_mm[marker]
     sides = _CORNER_SEARCH_SIDES if is_well_predicted else _WIDE_CORNER_SEARCH_SIDES
     reach = sides * board.corner_mm

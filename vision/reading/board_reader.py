@@ -117,9 +117,9 @@ class BoardReader:
         """Details of the last picture that was read."""
         self.mirror = MirrorDetector()
         """Flips mirrored pictures back. `pose` refers to the flipped picture."""
-        # Held while a picture is read, and while the lens is changed.
+        # Guards `memory`, `details` and `mirror` while a picture is read or the lens is changed.
         self._lock = threading.Lock()
-        # Held only while `_requested` is read or written.
+        # Guards `_requested`. It is held only for moments, so that `use` never waits for a picture.
         self._request_lock = threading.Lock()
         # The kit of the last call of `use`, until the next picture takes it. It is in a tuple,
         # because `use` may be called with None. If there was no call, there is no tuple but None.

@@ -147,7 +147,7 @@ def locate(look: Look, memory: Memory) -> tuple[Look, Memory]:
         return look, memory
     vague = memory.vague_squares
     if vague is None or vague.pose is not pose:
-        # Computed once for each pose.
+        # The vague squares are computed once for each pose.
         vague = VagueSquares(pose, find_vague_squares(kit.board, pose))
         memory = replace(memory, vague_squares=vague)
     squares = memory.location.unconfirmed_squares | vague.squares
@@ -406,7 +406,7 @@ def _search_wide_lens(
 def _may_search(location: Location) -> bool:
     """Return whether to search for another lens model.
 
-    Not if the lens was calibrated, nor if too many searches in a row have failed.
+    There is none if the lens was calibrated, or if too many searches in a row have failed.
     """
     return (
         not location.lens_estimate.is_calibrated and location.failed_searches < _MAX_FAILED_SEARCHES

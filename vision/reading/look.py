@@ -336,7 +336,7 @@ class Memory:
     pose: Pose | None = None
     """Pose of the board in the last picture that was read. None if it showed no board."""
     vague_squares: VagueSquares | None = None
-    """The vague squares of the last pose. Computed once for each pose."""
+    """The vague squares of the last pose. They are computed once for each pose."""
     reference: Look | None = None
     """The last look at a board of pieces. Only those parts of the next picture are read that differ
     from it, and elsewhere this look still holds. If there is none, the whole next picture is read.

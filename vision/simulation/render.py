@@ -256,7 +256,7 @@ def _light(pose: Pose, view: CameraView) -> Light:
 
 
 def _veil(pose: Pose, view: CameraView) -> Levels | None:
-    """Return the brightness (h, w, 1), of 255, that reflections add. None if there are none."""
+    """Return the brightness (h, w, 1), of 255, that reflections add, or None if there are none."""
     veil = view.scenery.veil(pose, view.seed)
     if view.glare is None:
         return veil

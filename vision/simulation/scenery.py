@@ -62,11 +62,11 @@ class Scenery:
         return Texture(_wood(seed % TABLE_SEEDS), _TO_WOOD, cv2.BORDER_REFLECT)
 
     def light(self, _pose: Pose) -> Light | None:
-        """Return an additional light (h, w, 1) or (h, w, 3). None if there is none."""
+        """Return an additional light (h, w, 1) or (h, w, 3), or None if there is none."""
         return None
 
     def veil(self, _pose: Pose, _seed: int) -> Levels | None:
-        """Return the brightness (h, w, 1) that reflections add. None if there are none."""
+        """Return the brightness (h, w, 1) that reflections add, or None if there are none."""
         return None
 
     def top(self, printed: Bgr, _seed: int) -> Bgr:

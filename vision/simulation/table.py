@@ -291,7 +291,7 @@ class SimulatedTable:
         return self._drawn
 
     def hand_px(self) -> Points | None:
-        """Return the outline of the hand in the picture. None if there is no hand."""
+        """Return the outline of the hand in the picture, or None if there is no hand."""
         if self._hand_square is None:
             return None
         board = self._kit.board
