@@ -145,15 +145,15 @@ def measure_squares(luma: Luma, kit: Kit, pose: Pose) -> dict[Square, SquareMeas
     measures = {}
     for index, square in enumerate(squares):
         (left, top), (right, bottom) = low[index], high[index]
-        here = slice(top, bottom), slice(left, right)
-        patch = luma[here]
+        window = slice(top, bottom), slice(left, right)
+        patch = luma[window]
         if patch.size < _MIN_PATCH_PX:
             measures[square] = _OUTSIDE_PICTURE
             continue
         measures[square] = SquareMeasurement(
             paper_level=float(np.percentile(patch[::2, ::2], _PAPER_PERCENTILE)),
             glare_share=float((patch >= _MIN_OVEREXPOSED).mean()),
-            blur_px=_blur_px(slopes[here], reblurred[here]),
+            blur_px=_blur_px(slopes[window], reblurred[window]),
             module_px=float(modules_px[index]),
             is_inside=bool(pose.is_in_picture(quads[index]).all()),
         )

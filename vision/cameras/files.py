@@ -166,7 +166,9 @@ def list_pictures(folder: Path) -> list[Path]:
     """
     try:
         inside = list(islice(folder.iterdir(), MAX_ENTRIES + 1))
-        pictures = sorted(p for p in inside if p.suffix.lower() in PICTURE_SUFFIXES and p.is_file())
+        pictures = sorted(
+            path for path in inside if path.suffix.lower() in PICTURE_SUFFIXES and path.is_file()
+        )
     except OSError as error:
         raise unreadable_error(str(folder), error) from error
     if len(inside) > MAX_ENTRIES:

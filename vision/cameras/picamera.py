@@ -194,12 +194,12 @@ class PiCamera(PhysicalCamera):
             raise
         except Exception as error:
             # TimeoutError, and whatever libcamera raises when the cable comes off.
-            words = say(
+            sentence = say(
                 "The Raspberry Pi camera has stopped sending pictures ({error}): use a shorter "
                 "ribbon cable",
                 error=str(error) or type(error).__name__,
             )
-            raise CameraError(words) from error
+            raise CameraError(sentence) from error
         return Capture(luma, lambda: planes, self._age_s())
 
     def _copy(self, request: Any) -> tuple[Luma, Colours]:
@@ -339,11 +339,11 @@ class PiCamera(PhysicalCamera):
                 self.device.set_controls(accepted)
             except Exception as error:
                 # A RuntimeError of libcamera, also when the camera has just gone.
-                words = ", ".join(accepted)
+                names = ", ".join(accepted)
                 raise CameraError(
                     say(
                         "The Raspberry Pi camera does not take {words}: {error}: update Picamera2",
-                        words=words,
+                        words=names,
                         error=str(error),
                     )
                 ) from error

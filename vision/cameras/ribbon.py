@@ -37,7 +37,7 @@ CLOSE_TIMEOUT_S = 5.0
 class PiDevice:
     """A camera on a ribbon cable."""
 
-    number: int
+    index: int
     """Its current index in Picamera2's list."""
     sensor: str
     """Picamera2's name of its sensor, such as `imx708_wide`."""
@@ -84,8 +84,8 @@ def pi_devices() -> tuple[PiDevice, ...]:
             )
         ) from error
     devices = (
-        PiDevice(number, str(entry.get("Model", "")), str(entry.get("Id", "")))
-        for number, entry in enumerate(entries)
+        PiDevice(index, str(entry.get("Model", "")), str(entry.get("Id", "")))
+        for index, entry in enumerate(entries)
     )
     # The list has USB cameras, too.
     return tuple(device for device in devices if "usb" not in device.id.lower())
@@ -137,7 +137,7 @@ def open_device(wanted: PiDevice) -> Any:
     # and can be closed.
     device = picamera_class.__new__(picamera_class)
     try:
-        device.__init__(wanted.number)
+        device.__init__(wanted.index)
     except Exception as error:
         _close_partial(device)
         raise CameraError(

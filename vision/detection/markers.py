@@ -277,7 +277,8 @@ def scan_quickly(luma: Luma) -> tuple[Sighting, ...] | None:
     off_px = (1 / scale - 1) / 2
     quads = [sighting.corners_px / scale + off_px for sighting in sightings]
     corners = refine_corners(luma, quads)
-    return tuple(Sighting(s.marker, px) for s, px in zip(sightings, corners, strict=True))
+    pairs = zip(sightings, corners, strict=True)
+    return tuple(Sighting(sighting.marker, quad_px) for sighting, quad_px in pairs)
 
 
 def scan_parts(luma: Luma, boxes: Iterable[Box], min_side_px: float) -> list[Sighting]:

@@ -60,17 +60,17 @@ class NetworkCamera(PhysicalCamera):
         except CameraError as error:
             self._latest.fail(error)
         except ConnectionRefusedError:
-            words = say(
+            sentence = say(
                 "The camera {name} refuses the connection: start its app and check the address",
                 name=self.name,
             )
-            self._latest.fail(CameraError(words))
+            self._latest.fail(CameraError(sentence))
         except OSError:
-            words = say(
+            sentence = say(
                 "The camera {name} cannot be reached: check the address and the Wi-Fi",
                 name=self.name,
             )
-            self._latest.fail(CameraError(words))
+            self._latest.fail(CameraError(sentence))
 
     def _receive(self) -> None:
         """Put pictures into `_latest` until the camera is closed. Raises `CameraError`, OSError."""

@@ -177,12 +177,12 @@ def _has_pieces(kit: Kit, group: Quads, pieces: Quads, lens: Lens, size: Size) -
     pose = solve_pose(points_mm, points_px, lens, size)
     if pose is None:
         return False
-    for marker, px in pieces.items():
+    for marker, quad_px in pieces.items():
         face = kit.face_by_marker.get(marker)
         if face is None:
             continue
         # The position of the piece if it lies on this copy.
-        x, y = pose.to_plane(px.mean(axis=0), face.height_mm)[0]
+        x, y = pose.to_plane(quad_px.mean(axis=0), face.height_mm)[0]
         if np.isfinite(x) and kit.board.square_at(x, y) is not None:
             return True
     return False

@@ -245,20 +245,20 @@ def _confirm_pose(
         return None
     if corners:
         shifts = []
-        for marker, px in corners.items():
+        for marker, quad_px in corners.items():
             # Where the marker was, or where the pose puts it if it was hidden.
             expected_px = location.corners_px.get(marker)
             if expected_px is None:
                 expected_px = pose.to_px(corner_points_mm(board, marker))
-            shifts.append(expected_px - px)
+            shifts.append(expected_px - quad_px)
         rms_px = np.sqrt((np.vstack(shifts) ** 2).sum(axis=1).mean())
         is_same = rms_px <= _MAX_SHIFT_WIDTHS * pose.width_px
     else:
         # All corners are hidden: pieces that have not moved confirm the pose.
         shifts_px = []
-        for marker, px in other_quads.items():
+        for marker, quad_px in other_quads.items():
             if marker in location.anchors_px:
-                shifts_px.append(np.abs(px - location.anchors_px[marker]).max())
+                shifts_px.append(np.abs(quad_px - location.anchors_px[marker]).max())
         is_same = len(shifts_px) >= 2 and max(shifts_px) <= _MAX_ANCHOR_SHIFT_WIDTHS * pose.width_px
     if not is_same:
         return None
@@ -416,10 +416,10 @@ def _may_search(location: Location) -> bool:
 def _tags_among(kit: Kit, other_quads: Quads) -> list[Tag]:
     """Return the markers of pieces among these markers, which are (4, 2) px by id."""
     tags = []
-    for marker, px in other_quads.items():
+    for marker, quad_px in other_quads.items():
         face = kit.face_by_marker.get(marker)
         if face is not None:
-            tags.append(Tag(px, face.height_mm, kit.tag_mm))
+            tags.append(Tag(quad_px, face.height_mm, kit.tag_mm))
     return tags
 
 
@@ -436,7 +436,7 @@ def _drop_moved_marker(
         return observations, pose
     # The three markers that fit best predict where the fourth has to be.
     for left_out in corners:
-        three = {marker: px for marker, px in corners.items() if marker != left_out}
+        three = {marker: quad_px for marker, quad_px in corners.items() if marker != left_out}
         candidate, _ = _pose_and_limit(board, three, pose.lens, pose.size)
         if candidate is not None and candidate.rms_px < pose.rms_px:
             pose = candidate

@@ -109,6 +109,6 @@ def _colours_on_board(colours: Colours | None, mask: Mask) -> Colours | None:
         return None
     # Colours are smaller. A pixel that is not wholly on the board shows none.
     small = cv2.resize(mask, (colours.shape[1], colours.shape[0]), interpolation=cv2.INTER_AREA)
-    copy = colours.copy()
-    copy[small < 255] = _GREY
-    return copy
+    covered = colours.copy()
+    covered[small < 255] = _GREY
+    return covered
