@@ -30,7 +30,7 @@ SCRIPTS.append(ROOT / "systemd/configure.sh")
 
 @pytest.fixture(scope="module")
 def environment() -> ModuleType:
-    """The module `systemd/debian/environment.py`, which is in no package."""
+    """The module `systemd/debian/environment.py`. It builds the package, and is in none itself."""
     spec = importlib.util.spec_from_file_location("environment", DEBIAN / "environment.py")
     assert spec is not None
     assert spec.loader is not None
@@ -49,7 +49,8 @@ def test_package_depends_on_the_pythons_it_serves(environment: ModuleType) -> No
     assert f"/{environment.PROGRAM_FOLDER}" == DEBIAN_HOME
     control = " ".join((DEBIAN / "control").read_text().split())
     assert environment.PYTHONS == ("3.11", "3.13")
-    # 3.11 and 3.13 are permitted, but 3.12 is not
+    # In Debian's notation, from 3.11 to before 3.12, or from 3.13 to before 3.14: so 3.12 is not
+    # permitted.
     assert "python3 (>= 3.11), python3 (<< 3.12) | python3 (>= 3.13), python3 (<< 3.14)," in control
     assert set(environment.UV_PLATFORMS) == set(
         re.search(r"Architecture: (\w+ \w+)", control)[1].split()
@@ -59,6 +60,10 @@ def test_package_depends_on_the_pythons_it_serves(environment: ModuleType) -> No
 def test_units_and_command_use_the_packages_environment(
     environment: ModuleType, tmp_path: Path
 ) -> None:
+    """Install the system's files. They must name the folder of the package's environment.
+
+    The sources name the folder of an installation without a package, below `/opt`.
+    """
     shutil.copytree(ROOT / "systemd", tmp_path / "systemd")
     environment.install_system_files(tmp_path, tmp_path / "systemd")
     for path in (*(tmp_path / "lib").rglob("*"), *(tmp_path / "usr").rglob("*")):
@@ -77,7 +82,12 @@ def test_units_and_command_use_the_packages_environment(
 
 @pytest.mark.slow
 def test_one_environment_serves_every_python(environment: ModuleType, tmp_path: Path) -> None:
-    """Python finds packages of pure Python in one shared folder, and compiled ones in its own."""
+    """Python finds packages of pure Python in one shared folder, and compiled ones in its own.
+
+    So the package can serve several versions of Python without containing everything twice.
+    """
+    # Make two packages for this Python and for another one, as an installation would: `pure` of
+    # pure Python, and `fast`, which is compiled for one version.
     home = tmp_path / "home"
     own = f"{sys.version_info.major}.{sys.version_info.minor}"
     environment.PYTHONS = (own, "3.99")
@@ -90,10 +100,14 @@ def test_one_environment_serves_every_python(environment: ModuleType, tmp_path: 
                 f"{name}.py,,\n{name}-1.dist-info/RECORD,,\n../bin/x,,\n"
             )
             (folder / f"{name}.py").write_text(f"python = {python!r}\n")
+
+    # Make one environment of both. This Python stands for the machine's.
     environment.move_pure_packages(home)
     environment.make_virtual_environment(home)
     (home / "bin/python3").unlink()
     (home / "bin/python3").symlink_to(Path(sys.executable).resolve())
+
+    # The shared folder has only the pure package, and this Python imports both.
     assert sorted(path.name for path in environment.site_packages(home).iterdir()) == [
         "pure-1.dist-info",
         "pure.py",
@@ -107,6 +121,7 @@ def test_one_environment_serves_every_python(environment: ModuleType, tmp_path: 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)
 def test_scripts_stop_at_the_first_error(script: Path) -> None:
+    # `set -e` ends a script at an error. The shells also find mistakes without running it.
     lines = script.read_text().splitlines()
     assert lines[0] == "#!/bin/sh"
     assert {"set -e", "set -eu"} & set(lines)
@@ -122,7 +137,7 @@ def test_scripts_stop_at_the_first_error(script: Path) -> None:
 
 
 def configure(root: Path) -> None:
-    """Run the script that the package runs once its files are installed, in another root."""
+    """Run the script that the package runs once its files are installed, but in another root."""
     values = {
         "PATH": "/usr/bin:/bin",
         "DESTDIR": str(root),
@@ -141,6 +156,10 @@ def config(tmp_path: Path) -> Path:
 
 
 def test_first_settings_are_not_written_through_a_link(config: Path, tmp_path: Path) -> None:
+    """A link has the name of the script's temporary file. The script must replace the link.
+
+    If it wrote through the link, whoever may write to the folder could change any file of root.
+    """
     linked_file = tmp_path / "linked"
     linked_file.write_text("root's own")
     (config / ".settings.new").symlink_to(linked_file)

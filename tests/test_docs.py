@@ -60,7 +60,8 @@ def code_of(page: str) -> list[str]:
 def anchors(page: str) -> frozenset[str]:
     """Return the fragments (after `#`) that links to a page may have.
 
-    They are the headings as GitHub writes them. The second of two equal headings ends in `-1`.
+    GitHub makes them from the headings: in lower case, with hyphens for spaces, and without other
+    signs. That of the second of two equal headings ends in `-1`.
     """
     names: list[str] = []
     for heading in re.findall(r"^#+ (.*)$", prose_of(page), re.MULTILINE):
@@ -114,9 +115,10 @@ def make_targets() -> set[str]:
 
 
 def test_modules_of_tests_that_make_runs_are_importable() -> None:
-    """The Makefile puts `tests` on the path, where some packages have names of the program's.
+    """Import all modules of tests that the Makefile runs, as it runs them.
 
-    They must not hide the program's own packages.
+    It puts `tests` on the path, where folders such as `tests/web` have the names of the program's
+    packages. They must not hide those packages.
     """
     modules = re.findall(
         r"PYTHONPATH=tests \$\(BIN\)/python -m ([\w.]+)",
@@ -153,7 +155,10 @@ def test_links_lead_to_existing_files_and_headings(page: str) -> None:
 
 
 def test_pages_and_headings_named_in_source_exist() -> None:
-    """Comments of the source refer to pages, such as: docs/security.md, "Fair chance"."""
+    """Find what comments of the source refer to, such as: docs/security.md, "Fair chance".
+
+    Only pages below `docs` explain things to the readers of the source.
+    """
     references = set()
     for path in (
         path
@@ -163,7 +168,7 @@ def test_pages_and_headings_named_in_source_exist() -> None:
     ):
         text = path.read_text(encoding="utf-8")
         assert "README" not in text or '"README.md"' in text, (
-            f"{path.name} refers to README.md for an explanation, which belongs into docs/"
+            f"{path.name} refers to README.md for an explanation, which belongs in docs/"
         )
         references |= set(re.findall(r"(docs/\w+\.md)(?:, \"([^\"]+)\")?", text))
     assert references, "no reference to a page was recognised"
@@ -179,6 +184,7 @@ def test_pages_and_headings_named_in_source_exist() -> None:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_files_commands_options_and_targets_exist(page: str) -> None:
+    """Look at all code on a page: paths of files, `companion COMMAND --option`, `make TARGET`."""
     for line in code_of(page):
         if re.fullmatch(r"(?:companion|docs|hardware|systemd|tests|vision|web)/[a-z\d_./]+", line):
             assert (ROOT / line).exists(), line
@@ -191,6 +197,7 @@ def test_files_commands_options_and_targets_exist(page: str) -> None:
 
 
 def test_table_of_commands_is_complete() -> None:
+    """Compare the program's commands with the table, whose rows begin with `companion NAME`."""
     rows = re.findall(
         r"^\| `companion ([\w-]+)([^`]*)` \| (.*) \|$", text_of("docs/interfaces.md"), re.MULTILINE
     )
@@ -206,6 +213,7 @@ def test_table_of_commands_is_complete() -> None:
 
 
 def test_engine_answers_as_in_documented_dialogue() -> None:
+    """Send each request of the dialogue (`> `) to an engine, whose answer must be the next line."""
     engine = Engine(game_named("outbuffered"))
     (dialogue,) = blocks("docs/interfaces.md", "jsonl")
     lines = dialogue.splitlines()
@@ -219,7 +227,7 @@ def test_settings_examples_can_be_read() -> None:
     (table_settings,) = map(parse_settings, blocks("docs/settings.md", "toml"))
     engine_settings, broker_settings = map(parse_settings, blocks("docs/interfaces.md", "toml"))
     names = [character.name for character in all_characters(engine_settings.bots.engines)]
-    assert names[3:] == ["Ada"]  # after the program's own three
+    assert names[3:] == ["Ada"], "Ada is not the only character after the program's own three"
     assert (broker_settings.mqtt.enabled, broker_settings.mqtt.staff) == (True, True)
     assert table_settings.panel.south.up == ""
     assert table_settings.camera.source == "usb:0"

@@ -1,6 +1,9 @@
 """Test what `make image` refuses, and how a ready memory card is set up from its text file.
 
-Both are shell scripts of `systemd/image`. `tests/appliance` makes a whole image and boots it.
+`make image` makes a memory card with the program from an image of Raspberry Pi OS. On the card is a
+text file, in which its owner can name a country for Wi-Fi and the machine. It is read at each
+start. Both are shell scripts of `systemd/image`. `tests/appliance` makes a whole image and boots
+it.
 """
 
 from __future__ import annotations
@@ -23,7 +26,10 @@ needs_fdisk = pytest.mark.skipif(
 
 
 def error_of_make_image(base: Path, country: str = "", path: str = PROGRAM_FOLDERS) -> str:
-    """Return why `make-image` refuses to make a card from a base image. It must leave no file."""
+    """Return the message with which `make-image` refuses to make a card from a base image.
+
+    It must leave no file of a card behind. `path` are the folders in which it finds programs.
+    """
     process = subprocess.run(
         ["/bin/sh", FOLDER / "make-image", base, base.parent / "card", base.parent / "no.deb"],
         env={"PATH": path, "COUNTRY": country},
@@ -40,8 +46,8 @@ def error_of_make_image(base: Path, country: str = "", path: str = PROGRAM_FOLDE
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [
-        ("os.img", b"no disk", "it has not its two partitions"),
-        ("os.zip", b"PK", "A .zip is to be unpacked first."),
+        ("os.img", b"no disk", "it does not have its two partitions"),
+        ("os.zip", b"PK", "Unpack a .zip first."),
         ("os.img.xz", lzma.compress(bytes(MIB))[:-40], "is damaged: download it again."),
     ],
 )
@@ -60,6 +66,7 @@ def test_missing_image_country_and_programs_are_named(tmp_path: Path) -> None:
     assert "COUNTRY is two capitals, such as DE, not Germany." in error_of_make_image(
         base, country="Germany"
     )
+    # a folder with the two programs that the script needs to look for the others
     (tmp_path / "bin").mkdir()
     for tool in ("dirname", "readlink"):
         (tmp_path / "bin" / tool).symlink_to(str(shutil.which(tool)))
@@ -75,9 +82,10 @@ def test_missing_image_country_and_programs_are_named(tmp_path: Path) -> None:
     ],
 )
 def test_text_file_sets_country_and_name(tmp_path: Path, text: str, commands: list[str]) -> None:
-    """Each program of `commands` is a fake that only prints its name and arguments.
+    """Set up a card in a folder, with fakes of `hostname` and `iw` that only print their arguments.
 
-    A country or a name that is empty or not valid changes nothing.
+    The script must run `commands`, and change the machine's name in its files. A country or a name
+    that is empty or not valid changes nothing.
     """
     for folder in ("boot/firmware", "etc", "bin"):
         (tmp_path / folder).mkdir(parents=True)
@@ -88,6 +96,8 @@ def test_text_file_sets_country_and_name(tmp_path: Path, text: str, commands: li
         path = tmp_path / "bin" / command
         path.write_text(f'#!/bin/sh\necho {command} "$@"\n')
         path.chmod(0o755)
+
+    # DESTDIR is the folder in place of the root of the file system.
     environment = {"DESTDIR": str(tmp_path), "PATH": f"{tmp_path}/bin:{PROGRAM_FOLDERS}"}
     process = subprocess.run(
         ["/bin/sh", FOLDER / "tabletop-card"], env=environment, check=True, capture_output=True
