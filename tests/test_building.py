@@ -1,4 +1,7 @@
-"""Test that docs/building.md and docs/hardware.md show every picture of the hardware."""
+"""Test that docs/building.md and docs/hardware.md show every picture of the hardware.
+
+The pictures are drawn by `hardware_pictures.py`, except for that of the wiring.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Test that each word of docs/glossary.md has one row, and that sentences for people use it.
+"""Test that each word of docs/glossary.md has one row, and that sentences for people use its words.
 
-Sentences are read from the Spanish catalogue, which has all of them in English.
+Sentences are read from the Spanish catalogue, which lists all of them in English, too.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Test which packages and modules import which, from the syntax trees of all source files.
 
-Packages form layers, and a package imports only from those below its own (`MAY_IMPORT`).
+Packages form layers, and a package imports only from those below its own (`MAY_IMPORT`). So the
+rules of games and the table can be read, tested and used without pages, pins and cameras.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ UP_TO_ARCHIVE = UP_TO_STORAGE | {
     "companion.league",
 }
 BELOW_ADAPTERS = UP_TO_ARCHIVE | {"companion.maintenance", "companion.diagnostics"}
+# Packages that connect the table to something outside: browsers, pins, a broker, a voice, a hub.
 ADAPTERS = {"web", "hardware", "companion.mqtt", "companion.speech", "companion.hub"}
 # Packages that a package may import besides itself. Every package of the project has a line.
 MAY_IMPORT: dict[str, set[str]] = {
@@ -77,8 +79,9 @@ def package_of(module: str) -> str:
 
 @cache
 def imports_of(path: Path) -> set[str]:
-    """Return the project's modules that a file imports, also under TYPE_CHECKING and inside
-    functions.
+    """Return the project's modules that a file imports.
+
+    Imports under TYPE_CHECKING and inside of functions count, too.
     """
     imported = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -86,6 +89,7 @@ def imports_of(path: Path) -> set[str]:
             imported |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path} imports relatively"
+            # `from package import name` imports a module of this name, or a name of the package
             for alias in node.names:
                 full = f"{node.module}.{alias.name}"
                 imported.add(full if full in FILES else str(node.module))
@@ -125,6 +129,7 @@ def test_no_game_imports_another() -> None:
 
 
 def test_no_modules_import_each_other_in_a_cycle() -> None:
+    """Follow the imports from each module, depth first. They must never lead back to their path."""
     graph = {module: imports_of(path) - {module} for module, path in FILES.items()}
     done: set[str] = set()
     import_path: list[str] = []
@@ -137,6 +142,7 @@ def test_no_modules_import_each_other_in_a_cycle() -> None:
             import_path.append(module)
             for name in sorted(graph[module]):
                 visit(name)
+            # all that this module imports has been visited, so it is in no cycle
             done.add(import_path.pop())
 
     for module in sorted(graph):
@@ -147,11 +153,12 @@ def test_every_package_has_a_docstring() -> None:
     for path in FILES.values():
         if path.name == "__init__.py":
             assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))), (
-                f"{path} has none"
+                f"{path} has no docstring"
             )
 
 
 def test_no_adapter_names_a_game() -> None:
+    """Look for games' names in all that adapters consist of: a new game must not change them."""
     for package in (*ADAPTERS, "vision"):
         for path in (ROOT / package.replace(".", "/")).rglob("*"):
             if path.suffix in (".py", ".html", ".js", ".css"):

@@ -1,6 +1,8 @@
 """Test that the lock files fit pyproject.toml, and that the wheel has every file it needs.
 
-A lock file lists each package of an installation with its version and hashes.
+A lock file lists each package of an installation with its version and hashes. So every machine gets
+the same packages, and nobody can replace one on its way. The wheel is the program itself as a
+package.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+# Lock files of a table, of a hub, and of what builds the wheel.
 LOCK = "companion/requirements.lock"
 HUB_LOCK = "companion/hub.lock"
 BUILD_LOCK = "companion/build.lock"
@@ -31,12 +34,13 @@ SYSTEMS = {
     "Bookworm": {"python_version": "3.11", "python_full_version": "3.11.2"},
     "Trixie": {"python_version": "3.13", "python_full_version": "3.13.5"},
 }
-# What mends a lock file that does not fit.
+# The command that writes lock files that fit.
 MENDING_COMMAND = "make lock"
 
 
 def entries(name: str = LOCK) -> list[tuple[Requirement, list[str]]]:
     """Return every entry of a lock file with its hashes."""
+    # an entry has several lines, which all but the last one end in a backslash
     text = (ROOT / name).read_text().replace("\\\n", " ")
     lines = [
         line
@@ -60,7 +64,8 @@ def requirements() -> list[str]:
 def versions(name: str, environment: dict[str, str] | None = None) -> dict[str, str]:
     """Return the version of each package in a lock file.
 
-    With an environment of markers, only packages that are installed there count.
+    `environment` has values of markers, such as the version of Python. With it, only packages that
+    are installed there count, and each must be listed once.
     """
     versions_by_name: dict[str, str] = {}
     for entry, _ in entries(name):
@@ -99,6 +104,7 @@ def test_every_entry_is_pinned_and_hashed(name: str) -> None:
 
 
 def test_hub_lock_agrees_with_table_lock() -> None:
+    # The hub's lock file has all that its extras need.
     hub_versions = versions(HUB_LOCK)
     table_versions = versions(LOCK)
     extras = PROJECT["project"]["optional-dependencies"]
@@ -107,8 +113,12 @@ def test_hub_lock_agrees_with_table_lock() -> None:
             assert need.specifier.contains(hub_versions[canonicalize_name(need.name)]), (
                 f"{need}: {MENDING_COMMAND}"
             )
+
+    # A package that both have has the same version in both.
     for name in hub_versions.keys() & table_versions.keys():
         assert hub_versions[name] == table_versions[name], f"{name}: {MENDING_COMMAND}"
+
+    # The Makefile installs only what the lock files list, and checks the hashes.
     recipe = (ROOT / "Makefile").read_text().partition("$(VENV)/.hub:")[2].partition("\n\n")[0]
     installs = [line for line in recipe.splitlines() if "pip install" in line]
     assert len(installs) == 2
@@ -116,6 +126,7 @@ def test_hub_lock_agrees_with_table_lock() -> None:
 
 
 def test_wheel_has_every_file_it_needs(tmp_path: Path) -> None:
+    """Build the wheel in another folder, and look for each file of the program in it."""
     tree = tmp_path / "tree"
     wheels = tmp_path / "dist"
     for part in WHEEL_SOURCES:
@@ -132,6 +143,8 @@ def test_wheel_has_every_file_it_needs(tmp_path: Path) -> None:
     wheel = next(wheels.iterdir())
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
+
+    # Files of the packages lie at their paths, and those of the system below `data`.
     data = f"{wheel.name.split('-py3')[0]}.data/data/share/tabletop-companion"
     for path in (path for folder in PACKAGES for path in (ROOT / folder).rglob("*")):
         # the wheel has no pictures of the README

@@ -1,6 +1,7 @@
 """Test that three paths through the running service cross few files and functions of the project.
 
-The paths are:
+Somebody who looks for a fault follows such a path through the source, so it has to stay short. The
+paths are:
 
 - an order, from its request until a watching page has received it
 - a picture, until the table names a piece on a wrong square
@@ -37,14 +38,14 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parent.parent
 PACKAGES = tuple(f"{ROOT / name}/" for name in ("companion", "hardware", "vision", "web"))
 SIMULATION = f"{ROOT / 'vision/simulation'}/"
-# Beginnings of the names of threads.
+# Beginnings of the names of the threads on the paths.
 TABLE = "table"
 CAMERA = "board-watcher"
 KEYS = "panel-input"
 PAGES = ("waitress", "web", "streams")
 # Time in seconds after which the threads have finished what an earlier step began.
 QUIET_S = 0.4
-# Maximum numbers of files and of functions on each path.
+# Maximum numbers of files and of functions on each path, just above what was counted last.
 MAX_FILES_AND_FUNCTIONS = {"order": (40, 190), "picture": (35, 160), "press": (28, 120)}
 
 
@@ -100,7 +101,10 @@ class Trace:
 
 
 class WatchingPage:
-    """The stream of a table screen, as a browser would read it."""
+    """The stream of a table screen, as a browser would read it.
+
+    Its first message has come once it is made.
+    """
 
     def __init__(self, port: int) -> None:
         self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
@@ -109,7 +113,7 @@ class WatchingPage:
         self.wait()
 
     def wait(self) -> None:
-        """Wait for the next message of the page's stream."""
+        """Wait for the next message of the page's stream, which ends with an empty line."""
         has_data = False
         while line := self._answer.readline():
             if line == b"\n" and has_data:
@@ -149,6 +153,10 @@ def begin_game(companion: Companion, game: str, **options: Any) -> None:
 
 
 def test_order_takes_a_short_path_to_a_page(companion: Companion, trace: Trace) -> None:
+    """Hand in an order several times, until a watching page has received each.
+
+    The first time is not noted, because it also makes what later times find ready.
+    """
     begin_game(companion, "outbuffered")
     phone = Client(f"http://127.0.0.1:{companion.server.port}")
     phone.post("/api/seat/south/take", name="Mara")
@@ -165,6 +173,7 @@ def test_order_takes_a_short_path_to_a_page(companion: Companion, trace: Trace) 
 
 
 def test_picture_takes_a_short_path_to_the_table(companion: Companion, trace: Trace) -> None:
+    """Put a piece on a wrong square several times, until the table names it, and back."""
     assert companion.simulation
     begin_game(companion, "outbuffered")
     layout = dict(companion.table.view().board.layout)
@@ -182,18 +191,20 @@ def test_picture_takes_a_short_path_to_the_table(companion: Companion, trace: Tr
 
 
 def test_key_takes_a_short_path_to_the_pages(companion: Companion, trace: Trace) -> None:
+    """Press the key that ends a turn of BINMAT on the pads, by turns, until the turn is over."""
     assert companion.simulation
     begin_game(companion, "binmat", way="referee")
     table = companion.table
     hands = companion.simulation.hands
-    # the camera sees nothing in the dark, so that it does not read the cards meanwhile
+    # in the dark the camera sees nothing, so it does not read the cards meanwhile
     companion.simulation.world.set_view(replace(companion.simulation.world.view, light=0.0))
     until(
         "a picture in the dark",
         lambda: table.view().devices.camera.state is not CameraState.SEES_BOARD,
     )
+    # start the clock; the first press of each pad takes its seat
     table.resume("host")
-    hands.press("south_ready")  # takes the seat
+    hands.press("south_ready")
     hands.release("south_ready")
     hands.press("north_ready")
     hands.release("north_ready")

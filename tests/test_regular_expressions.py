@@ -1,7 +1,8 @@
 """Test that no regular expression takes long on the worst 100 kB that a stranger can send.
 
-Every pattern in a call of `re` searches texts that are made of the pattern's own characters. A
-pattern that backtracks too much is slow on at least one of them.
+A pattern such as `(a+)+b` tries exponentially many ways to match a text such as `aaaa!`. It would
+keep the service busy for ever. So every pattern in a call of `re` searches long texts that are made
+of the pattern's own characters. A pattern that backtracks too much is slow on at least one of them.
 """
 
 from __future__ import annotations
@@ -20,10 +21,11 @@ from web.security import host_names
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("companion", "web", "vision", "hardware")
+# Number of characters of a text.
 LENGTH = 100_000
 # Processor time that a search may take. A good pattern takes milliseconds.
 LIMIT_S = 1.0
-# Number of repeated words that each pattern is tried with.
+# Number of texts, each of one repeated word, that each pattern is tried with at most.
 MAX_TEXTS = 60
 # Files whose patterns search no text of strangers, or only short ones, and why.
 FILES_WITHOUT_STRANGERS_TEXT = {
@@ -59,7 +61,10 @@ def patterns() -> Iterator[tuple[str, str | bytes]]:
 
 
 def compiled_patterns() -> Iterator[tuple[str, re.Pattern[str] | re.Pattern[bytes]]]:
-    """Yield every pattern with its place, also those that the calls of `re` only name."""
+    """Yield every pattern with its place.
+
+    The last ones are those that a call of `re` names by a variable, so that `patterns` misses them.
+    """
     for name, pattern in patterns():
         yield f"{name} {pattern!r}", re.compile(pattern)
     yield "host names", host_names._HOST
@@ -69,7 +74,10 @@ def compiled_patterns() -> Iterator[tuple[str, re.Pattern[str] | re.Pattern[byte
 
 
 def worst_texts(pattern: re.Pattern[str] | re.Pattern[bytes]) -> Iterator[str]:
-    """Yield long texts of the pattern's own characters, some of which nearly match it."""
+    """Yield long texts of the pattern's own characters, some of which nearly match it.
+
+    First come single characters and pairs of them, repeated, then random characters.
+    """
     source = (
         pattern.pattern if isinstance(pattern.pattern, str) else pattern.pattern.decode("latin-1")
     )
@@ -93,7 +101,8 @@ def is_slow(pattern: re.Pattern[str] | re.Pattern[bytes]) -> bool:
     try:
         for text, ending in itertools.product(worst_texts(pattern), ("\x00", "!")):
             signal.setitimer(signal.ITIMER_VIRTUAL, LIMIT_S)
-            searched = text + ending  # which no pattern accepts, so that it must backtrack
+            # no pattern accepts the ending, so that it must try all other ways before it
+            searched = text + ending
             if isinstance(pattern.pattern, bytes):
                 pattern.search(searched.encode("latin-1"))  # type: ignore[arg-type]
             else:

@@ -1,6 +1,8 @@
 """Test that the program and its tests stay within their sizes, counted in nodes of syntax trees.
 
-`pytest -s tests/test_size.py` prints the size of each package, and its nodes on a line.
+A node is a name, a number, a call, a statement and so on. Unlike a count of lines, a count of nodes
+does not grow by comments, docstrings and line breaks. `pytest -s tests/test_size.py` prints the
+nodes of each package, and its nodes on a line.
 """
 
 from __future__ import annotations
@@ -16,13 +18,14 @@ SOURCES = ("companion", "hardware", "vision", "web", "systemd", "docs")
 # has to replace some of the old.
 MAX_SOURCE_NODES = 305_000
 MAX_TEST_NODES = 270_000
+# Limit on how much a line of the program says on average, so that it can be read at once.
 MAX_NODES_A_LINE = 4.2
-# Nodes of the syntax tree that stand for no text of their own.
+# Kinds of nodes that stand for no text of their own: whether a name is read, set or deleted.
 _CONTEXTS = (ast.Load, ast.Store, ast.Del)
 
 
 def sizes(*folders: str) -> Iterator[tuple[str, int, int]]:
-    """Yield the package, the nodes and the lines of every module."""
+    """Yield the package of every module in these folders, with its nodes and its lines."""
     for folder in folders:
         for path in sorted((ROOT / folder).rglob("*.py")):
             parts = path.relative_to(ROOT).parts

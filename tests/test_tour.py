@@ -1,7 +1,8 @@
 """Test that the tours of `tour` and `tour_hub` show every page of the program, and test each page.
 
-Screenshots and the browser's accessibility check follow the same tours, so a page that is missing
-here would be checked by nobody. Pages are fetched with Flask's client, without a browser.
+Screenshots and the checks in browsers follow the same tours, so a page that is missing there would
+be checked by nobody. Here pages are fetched with Flask's client, without a browser, and their HTML
+is searched by regular expressions.
 """
 
 from __future__ import annotations
@@ -28,8 +29,9 @@ EXAMPLE_VALUES = {
     "turn": "1",
     "place": "1",
 }
-# Routes that need no stop: files, and parts of pages. They count as missing below because with the
-# example values they answer with an error page.
+# Routes that need no stop, because they answer with files and parts of pages. With the example
+# values they answer with an error page, which is a whole page, so `routes_without_stop` returns
+# them.
 TABLE_ROUTES_WITHOUT_PAGE = {
     "/history/<int:number>/scene/<int:place>",
     "/history/<int:number>/turn/<int:turn>/better",
@@ -41,7 +43,10 @@ HUB_ROUTES_WITHOUT_PAGE = {"/card/<code>", "/static/<version>/<name>"}
 
 
 def routes_without_stop(app: Flask, stops: Iterable[Stop], key: str) -> set[str]:
-    """Return the routes that no stop visits and that answer the owner with a whole page."""
+    """Return the routes that no stop visits and that answer the owner with a whole page.
+
+    `key` is the owner key.
+    """
     addresses = app.url_map.bind("127.0.0.1")
     visited = {
         addresses.match(stop.path.partition("?")[0])[0] for stop in stops if stop.path != NOWHERE
@@ -51,6 +56,7 @@ def routes_without_stop(app: Flask, stops: Iterable[Stop], key: str) -> set[str]
     for rule in app.url_map.iter_rules():
         if "GET" not in (rule.methods or ()) or rule.endpoint in visited:
             continue
+        # put an example in place of each variable part, such as `<any(south, north):seat>`
         path = re.sub(
             r"<(?:[^<>]*:)?(\w+)>", lambda part: EXAMPLE_VALUES.get(part[1], "x"), str(rule)
         )
@@ -60,7 +66,7 @@ def routes_without_stop(app: Flask, stops: Iterable[Stop], key: str) -> set[str]
     return missing_routes
 
 
-# Path below which a proxy serves the site in these tests.
+# Path below which a proxy serves the site in these tests. Pages have to lead to addresses below it.
 SITE_PATH = "/table"
 # An address on this server in an attribute or style, which a browser follows without a script. It
 # must begin with the site's path. To other addresses, scripts add that path.
@@ -80,13 +86,14 @@ FORBIDDEN_CODE = re.compile(
 # The script that makes a key rest, that is, ignore taps just after it has appeared under a finger
 # or replaced another key.
 REST_SCRIPT = '/early.js"></script>'
+# The classes of the elements that this script takes for keys, from its source.
 KEY_CLASSES = "|".join(
     re.findall(
         r"\.([\w-]+)", re.findall(r"KEYS = ':is\((.*?)\)", (STATIC / "early.js").read_text())[0]
     )
 )
-# The class of an element that this script takes for a key, or of a link, which needs no rest
-# because it only changes the language or the page.
+# One of these classes in a tag, or that of a link, which needs no rest because it only changes the
+# language or the page.
 KEY_CLASS = re.compile(rf'class="(?:[^"]* )?(?:{KEY_CLASSES}|link)[ "]')
 # A button or another element that sends something when it is tapped.
 SENDING_ELEMENT = re.compile(r"<button(?![^>]*type=.button)[^>]*>|<[^>]* data-post=[^>]*>")
@@ -110,9 +117,10 @@ def page_faults(
         with browser.get(stop.path, headers=headers, environ_overrides=environ) as answer:
             page = answer.get_data(as_text=True)
         yield from (f"{stop.name}: {code}" for code in FORBIDDEN_CODE.findall(page))
+        # The page /here only frames two other pages, so it has nothing that jumps, and no key.
         link = RENDER_BLOCKING_LINK.search(page)
         waits_for_end = link is not None and f'id="{link[1]}"' in page
-        if not waits_for_end and stop.path != "/here":  # a page that only frames two other pages
+        if not waits_for_end and stop.path != "/here":
             yield f"{stop.name}: the browser may draw the page before it is complete"
         if REST_SCRIPT not in page and stop.path != "/here":
             yield f"{stop.name}: the script that makes keys rest is missing"
@@ -125,10 +133,11 @@ def page_faults(
         assert addresses, f"{stop} has no address on this server, and leads to {answer.location}"
         for address in addresses:
             if not f"{address}/".startswith(f"{SITE_PATH}/"):
-                yield f"{stop.name}: {address}"
+                yield f"{stop.name}: {address} is not below {SITE_PATH}"
 
 
 def test_scripts_add_the_site_path_to_addresses() -> None:
+    # an address of this server that begins with / and not with a variable for the site's path
     address_without_path = re.compile(
         r"""(?:fetch|EventSource|replace|assign|replaceState)\([^`'"]*[`'"]/"""
         r"""|(?:href|src) = [`'"]/"""
@@ -140,8 +149,10 @@ def test_scripts_add_the_site_path_to_addresses() -> None:
 
 
 def test_tours_show_every_page_without_fault() -> None:
+    # The tour of two tables shows the pages of games with another table, which count as visited.
     with open_pair_tour() as tables:
         visited_stops = list(tables.stops(("outbuffered",)))
+    # The tour of one table shows all others, and each of its pages is tested.
     with open_table_tour() as tour:
         app = app_of(tour.companion.server)
         stops = tour.stops(machines=("outbuffered",))

@@ -1,6 +1,7 @@
 """Helper: a sixth game of a few lines, in which two counters race along a strip of squares.
 
-Tests play it to show that the rest of the program depends on no game's name.
+Tests play it to show that the rest of the program depends on no game's name. An action is the
+number of ranks by which the counter of the seat on turn moves.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class Race:
 
 
 class Toy(Game[Race, int]):
-    """A race. Each turn moves one counter by 1 or 2 ranks, and the first at rank 5 wins."""
+    """A race. Each turn moves one counter by 1 or 2 ranks, and the first on rank 5 wins."""
 
     name = "toy"
     title = "Toy race"

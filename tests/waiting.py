@@ -1,4 +1,7 @@
-"""Helper: wait for what other threads or processes do."""
+"""Helper: wait for what other threads or processes do.
+
+Tests in browsers use `service.until`, which also waits while a page is loading.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Helpers: record all bytes between a table and a NATS server, and read the messages in them."""
+"""Helpers: record all bytes between a table and a NATS server, and read the messages in them.
+
+Tests search the messages for what a table must not send to its hub.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,9 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-# Operations of NATS that carry a payload, with the number of sizes that end their line: the total,
-# and before it that of the headers if the operation has some.
+# Operations of NATS that carry a payload. The payload follows after the line of the operation, such
+# as `PUB a.subject 12`, which ends in its size in bytes. An operation with headers (`H…`) has two
+# sizes: that of the headers, and that of headers and content together.
 _SIZE_COUNTS = {b"PUB": 1, b"HPUB": 2, b"MSG": 1, b"HMSG": 2}
 
 
@@ -90,7 +94,10 @@ def _messages(sent: bytes) -> Iterator[tuple[bytes, bytes, bytes]]:
 
 
 def mask_random_parts(text: str) -> str:
-    """Mask what differs between runs: names of tables and games, keys, salts, ports and times."""
+    """Mask what differs between runs: names of tables and games, keys, salts, ports and times.
+
+    So the messages of two runs, or of two tables, can be compared.
+    """
     text = re.sub(r"(\"rtt\":)\d+", r"\1N", text)  # latency between the hub and its NATS server
     # records of several tables are stored in the order of their arrival
     text = re.sub(r"(\"seq\":|Sequence: ?)\d+", r"\1N", text)
