@@ -134,7 +134,7 @@ def disk() -> Disk:
         raise CannotBuild(f"{', '.join(missing)} not found: sudo apt install {NEEDED_PACKAGES}")
     if os.geteuid():
         raise CannotBuild("a disk can be built only as root")
-    began_s = time.monotonic()
+    began_at_s = time.monotonic()
     base_folder = base()
     folder = (
         cache_folder()
@@ -147,7 +147,7 @@ def disk() -> Disk:
     kernel, initrd = (
         next((base_folder / "boot").glob(f"{kind}-*")) for kind in ("vmlinuz", "initrd.img")
     )
-    build_s = time.monotonic() - began_s
+    build_s = time.monotonic() - began_at_s
     # looking into the cache takes less than 5 seconds
     return Disk(folder / "disk.img", kernel, initrd, build_s if build_s > 5 else 0.0)
 

@@ -87,7 +87,7 @@ def shared_machine(
 ) -> Iterator[Machine]:
     """The machine, booted once for all tests that do not pull its plug."""
     with boot(disk, tmp_path_factory.mktemp("machine")) as machine:
-        first_page_s = time.monotonic() - machine.began_s
+        first_page_s = time.monotonic() - machine.began_at_s
         figures.append(f"from switching on to the first page: {first_page_s:.0f} s (emulated)")
         yield machine
 

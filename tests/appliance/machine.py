@@ -84,7 +84,7 @@ class Machine(Closeable):
         self.image, self._folder = image, folder
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
-        self.began_s = time.monotonic()
+        self.began_at_s = time.monotonic()
         self._requests = 0
         command = self._command(disk, network)
         if stick:

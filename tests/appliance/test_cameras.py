@@ -30,9 +30,9 @@ def machine_output(
         pytest.skip(f"the machine cannot be built: {reason}")
     except subprocess.CalledProcessError as error:
         pytest.fail(build.describe_failure(error), pytrace=False)
-    began_s = time.monotonic()
+    began_at_s = time.monotonic()
     machine_output = cameras.run_contract(disk, tmp_path_factory.mktemp("cameras"), 900)
-    figures.append(f"machine with cameras: {time.monotonic() - began_s:.0f} s")
+    figures.append(f"machine with cameras: {time.monotonic() - began_at_s:.0f} s")
     return machine_output
 
 

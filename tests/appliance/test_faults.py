@@ -38,7 +38,7 @@ def test_the_service_goes_on_without_its_camera(
     )
 
     # the camera is unplugged: pictures end, then the device is gone, and the sentence names it
-    began_s = time.monotonic()
+    began_at_s = time.monotonic()
     shared_machine.run("systemctl", "stop", "appliance-camera")
     until(
         "trouble with the camera",
@@ -58,7 +58,7 @@ def test_the_service_goes_on_without_its_camera(
         CAMERA_TIMEOUT_S,
         1,
     )
-    reported_s = time.monotonic() - began_s
+    reported_s = time.monotonic() - began_at_s
 
     # the camera is plugged in again
     shared_machine.run(
@@ -66,7 +66,7 @@ def test_the_service_goes_on_without_its_camera(
     )
     shared_machine.run("systemctl", "start", "appliance-camera")
     board.lay({})
-    began_s = time.monotonic()
+    began_at_s = time.monotonic()
     until(
         "the board again",
         lambda: camera(shared_machine)["state"] == CameraState.SEES_BOARD,
@@ -75,7 +75,7 @@ def test_the_service_goes_on_without_its_camera(
     )
     figures.append(
         f"camera: reported missing {reported_s:.0f} s after it was unplugged, "
-        f"read {time.monotonic() - began_s:.0f} s after it was plugged in again"
+        f"read {time.monotonic() - began_at_s:.0f} s after it was plugged in again"
     )
     assert shared_machine.unit_property("NRestarts") == restarts, "the service was restarted"
 

@@ -55,10 +55,10 @@ def machine(shared_machine: Machine, short: bool) -> Iterator[Machine]:
 
 def wait_for_air_pages(machine: Machine) -> float:
     """Wait until the phone gets a page by address and by name. Return the seconds that it took."""
-    began_s = time.monotonic()
+    began_at_s = time.monotonic()
     for address in ADDRESSES:
         wait_for_words(machine, address, "<title>")
-    return time.monotonic() - began_s
+    return time.monotonic() - began_at_s
 
 
 def test_a_phone_finds_restarted_pages_again(machine: Machine, figures: list[str]) -> None:
@@ -97,14 +97,14 @@ def test_a_phone_brings_the_machine_into_a_wifi(machine: Machine, figures: list[
     machine.run("ip", "address", "flush", "dev", "eth0")
     try:
         machine.run("systemctl", "restart", "companion", timeout_s=120)
-        began_s = time.monotonic()
+        began_at_s = time.monotonic()
         until(
             "the machine's own Wi-Fi",
             lambda: "10.42.0.1" in addresses(machine),
             NO_ADDRESS_TIMEOUT_S + WIFI_TIMEOUT_S,
             2,
         )
-        lines = [f"own Wi-Fi open after {time.monotonic() - began_s:.0f} s without a network"]
+        lines = [f"own Wi-Fi open after {time.monotonic() - began_at_s:.0f} s without a network"]
 
         # the phone joins that Wi-Fi by its default name, and gives a wrong password of the home's
         phone(machine, "join", "Tabletop table", "tabletop")
@@ -112,15 +112,17 @@ def test_a_phone_brings_the_machine_into_a_wifi(machine: Machine, figures: list[
         assert "This is the owner’s key." in phone(machine, "fetch", WIFI_PAGE)
         form = {"name": HOME, "password": "wrong horse"}
         assert "is joining the Wi-Fi" in phone(machine, "fetch", WIFI_PAGE, urlencode(form))
-        began_s = time.monotonic()
+        began_at_s = time.monotonic()
         wait_for_words(machine, WIFI_PAGE, f"The password of the Wi-Fi {HOME} is wrong.")
-        lines.append(f"page again {time.monotonic() - began_s:.0f} s after a wrong password")
+        lines.append(f"page again {time.monotonic() - began_at_s:.0f} s after a wrong password")
 
         # with the right password the machine joins the home's Wi-Fi, where the phone finds it
         phone(machine, "fetch", WIFI_PAGE, urlencode(form | {"password": PASSWORD}))
-        began_s = time.monotonic()
+        began_at_s = time.monotonic()
         until("the home's Wi-Fi", lambda: "192.168.77." in addresses(machine), WIFI_TIMEOUT_S, 2)
-        lines.append(f"in the home's Wi-Fi {time.monotonic() - began_s:.0f} s after the right one")
+        lines.append(
+            f"in the home's Wi-Fi {time.monotonic() - began_at_s:.0f} s after the right one"
+        )
         address = re.search(r"192\.168\.77\.\d+", addresses(machine))
         assert address
         phone(machine, "leave")

@@ -67,7 +67,7 @@ def test_a_game_is_played_by_pins_and_camera(
     shared_machine: Machine, match: PadMatch, short: bool, figures: list[str]
 ) -> None:
     """Play the first turns. At each stage the table must expect the layout that the rules say."""
-    began_s = time.monotonic()
+    began_at_s = time.monotonic()
     match.begin()
     lamps = shared_machine.lamp_levels()
     assert any(level > 0 for level in lamps.values()), f"no lamp is lit at the first turn: {lamps}"
@@ -75,7 +75,7 @@ def test_a_game_is_played_by_pins_and_camera(
         match.play_turn()
     figures.append(
         f"over the pins: {match.turns} turns, {match.presses} presses, "
-        f"{match.misread} layouts misread, {time.monotonic() - began_s:.0f} s"
+        f"{match.misread} layouts misread, {time.monotonic() - began_at_s:.0f} s"
     )
     assert match.misread == 0
 
@@ -94,17 +94,17 @@ def test_a_game_survives_a_watchdog_kill(
     # a stopped process does not answer the watchdog
     pid = shared_machine.unit_property("MainPID")
     shared_machine.run("kill", "-STOP", pid)
-    began_s = time.monotonic()
+    began_at_s = time.monotonic()
     until(
         "a restart by the watchdog",
         lambda: shared_machine.unit_property("MainPID") not in (pid, "0"),
         180,
     )
-    killed_s = time.monotonic() - began_s
+    killed_s = time.monotonic() - began_at_s
     match.until("the pages", bool)
     figures.append(
         f"watchdog: another process after {killed_s:.0f} s, "
-        f"pages after {time.monotonic() - began_s:.0f} s"
+        f"pages after {time.monotonic() - began_at_s:.0f} s"
     )
     assert "watchdog" in shared_machine.run("journalctl", "-u", "companion", "-o", "cat").lower()
 
@@ -127,10 +127,10 @@ def test_holding_the_table_button_switches_it_off(
     levels = list[int]()
     # a lamp that still blinks from before would be taken for an answer to the button
     until("the system lamp", lambda: is_lamp_lit(shared_machine), BOOT_S)
-    began_s = time.monotonic()
+    began_at_s = time.monotonic()
     shared_machine.ask("hold", TABLE_BUTTON)
     with contextlib.suppress(MachineError):  # the agent stops when the machine does
-        while time.monotonic() - began_s < 120:
+        while time.monotonic() - began_at_s < 120:
             for (level,) in shared_machine.ask(
                 "lamps", [SYSTEM_LAMP], times=10, pause_s=0.05, timeout_s=20
             ):
@@ -139,7 +139,7 @@ def test_holding_the_table_button_switches_it_off(
                 shared_machine.ask("hold", TABLE_BUTTON, down=False)
     until("switching off", shared_machine.is_off, 120)
     figures.append(
-        f"table button: off {time.monotonic() - began_s:.0f} s after it was pressed, "
+        f"table button: off {time.monotonic() - began_at_s:.0f} s after it was pressed, "
         f"the lamp went {levels}"
     )
     assert levels[-1] != LIT, "the lamp does not go dark when the cord may be pulled"
@@ -152,7 +152,7 @@ def test_pages_come_without_any_network(
     if short:
         pytest.skip("part of the long form")
     with boot(disk, tmp_path, network=False) as machine:
-        first_page_s = time.monotonic() - machine.began_s
+        first_page_s = time.monotonic() - machine.began_at_s
         assert machine.run("ls", "/sys/class/net").split() == ["lo"]
         assert view(machine)["phase"] == "lobby"
     figures.append(f"without any network: first page after {first_page_s:.0f} s (emulated)")

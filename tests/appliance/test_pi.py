@@ -97,7 +97,9 @@ def join_table(machine: pi.Pi, evening: Evening | None, figures: list[str]) -> E
     game.
     """
     page = fetch_page(machine, "/")
-    figures.append(f"emulated Pi: page after {time.monotonic() - machine.began_s:.0f} s (emulated)")
+    figures.append(
+        f"emulated Pi: page after {time.monotonic() - machine.began_at_s:.0f} s (emulated)"
+    )
     assert "</html>" in page
     is_first = evening is None
     if evening is None:

@@ -4,7 +4,7 @@ Two real services run at once, each with two phones over HTTP. Their games have 
 (handed in, on disk, shown to nobody) or a running clock. Again and again, each service
 
 1. is killed by SIGKILL while both phones tap,
-2. must have every input in its journal once for which a phone has got an acknowledgement,
+2. must have every input in its journal that it has acknowledged to a phone, and have it once,
 3. is restarted on the same files, and must show the same game, with its clock stopped at the time
    that it had, and with sealed orders still sealed.
 
@@ -203,9 +203,11 @@ class Tapper:
         me = str(self.seat)
         match view["phase"]:
             case "lobby" | "over":
-                # a game with sealed orders, or one with a clock. Only South begins it
+                # South begins a game, with sealed orders or with a clock
+                if me != "south":
+                    return True
                 game = self._rng.choice(({"game": "outbuffered"}, {"game": "binmat", "preset": 1}))
-                return me != "south" or self.send("start", game, ("start",))
+                return self.send("start", game, ("start",))
             case "setup":
                 return self.send("confirm", place, ("begin", view["moment"].partition(".")[0]))
             case "stages":
@@ -219,15 +221,17 @@ class Tapper:
         me, moment = str(self.seat), view["moment"]
         if view["clock"]["paused"]:
             return self.send("resume", {}, ("resume", me, moment.partition(".")[0]))
-        return not view["seats"][me]["awaited"] or self._hand_in(moment, ".")
+        if not view["seats"][me]["awaited"]:
+            return True
+        return self._hand_in(moment, ".")
 
     def _order(self, view: dict[str, Any]) -> bool:
         """Hand in orders, take them back, or wait."""
         me, moment = str(self.seat), view["moment"]
         if view["sealed"][me]:
-            return self._rng.random() < 0.7 or self.send(
-                "take-back", {"moment": moment}, ("take-back", me, moment)
-            )
+            if self._rng.random() < 0.7:
+                return True
+            return self.send("take-back", {"moment": moment}, ("take-back", me, moment))
         if self._rng.random() < WAIT_PROBABILITY[self.seat]:
             return True
         return self._hand_in(moment, "".join(self._rng.choices("UDLRIS", k=3)))
@@ -265,9 +269,8 @@ def keys_of(journal: Journal) -> Counter[Key]:
                 counts["begin", game] += 1
             case NewGame():
                 counts["new game", game] += 1
+                # a phone that starts a game does not know its number
                 counts["start",] += 1
-            case _:
-                pass
     return counts
 
 

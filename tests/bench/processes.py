@@ -78,7 +78,7 @@ class ServerProcess:
 
     def start(self) -> None:
         """Start the server without waiting for its first page."""
-        self.began_s = time.monotonic()
+        self.began_at_s = time.monotonic()
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
                 self._command, env=environment_of(self._folder), stdout=log, stderr=log
@@ -106,10 +106,10 @@ class ServerProcess:
 
         Raises RuntimeError with the end of the log if the server ends, or after the timeout.
         """
-        while time.monotonic() < self.began_s + TIMEOUT_S and self._process.poll() is None:
+        while time.monotonic() < self.began_at_s + TIMEOUT_S and self._process.poll() is None:
             page = self.get(path)
             if page is not None and re.search(pattern, page):
-                return time.monotonic() - self.began_s
+                return time.monotonic() - self.began_at_s
             time.sleep(0.005)
         self.kill()
         raise RuntimeError(self.log.read_text(encoding="utf-8", errors="replace")[-2000:])

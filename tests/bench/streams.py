@@ -200,9 +200,9 @@ def _time_beside_peer(
     for index in range(EVENTS):
         for samples_ms, watchers, act in ((own_ms, ours, cause), (peer_ms, theirs, post_order)):
             time.sleep(pause_s)
-            began_s = time.monotonic()
+            began_at_s = time.monotonic()
             act(index)
-            samples_ms.append((watchers.wait_for_event(began_s) - began_s) * 1000)
+            samples_ms.append((watchers.wait_for_event(began_at_s) - began_at_s) * 1000)
     own_median_ms, peer_median_ms = statistics.median(own_ms), statistics.median(peer_ms)
     ratio = own_median_ms / peer_median_ms
     is_good = ratio <= MAX_RATIO

@@ -43,10 +43,10 @@ class TablePainter(Closeable):
 
     def _paint(self) -> None:
         """Paint the next picture into the slot that is not being read."""
-        exposed_s, number = time.monotonic(), int(self._head["number"][0]) + 1
+        exposed_at_s, number = time.monotonic(), int(self._head["number"][0]) + 1
         picture = self.world.render_luma()
         self._pictures[number % 2, : picture.shape[0], : picture.shape[1]] = picture
-        self._head["exposed_s"][0, number % 2] = exposed_s
+        self._head["exposed_at_s"][0, number % 2] = exposed_at_s
         # The number comes last, because from now on the picture may be read.
         self._head["number"] = number
 

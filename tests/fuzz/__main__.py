@@ -41,7 +41,7 @@ def main() -> int:
     if not known.keys() >= set(names):
         parser.error(f"known are {', '.join(known)}")
     targets = [known[name] for name in names]
-    began_s, results = time.perf_counter(), list[Result]()
+    began_at_s, results = time.perf_counter(), list[Result]()
     batches = zip(count(options.seed), make_batches(targets, options.cases), strict=False)
     jobs = [(target.name, seed, examples) for seed, (target, examples) in batches]
     with ProcessPoolExecutor(options.jobs, get_context("fork")) as pool:
@@ -49,7 +49,7 @@ def main() -> int:
             results.append(result)
             for failure in result.failures:
                 print(f"FAILED {failure.sentence()}", flush=True)
-    return _report(results, options.seed, time.perf_counter() - began_s)
+    return _report(results, options.seed, time.perf_counter() - began_at_s)
 
 
 def make_batches(targets: list[Target], cases: int) -> Iterator[tuple[Target, int]]:

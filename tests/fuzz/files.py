@@ -35,7 +35,7 @@ from fuzz.texts import EDITS, ODD_NUMBERS, ODD_TEXTS, apply_edits, change_values
 def journals(folder: Path, _seed: int) -> Iterator[Probe]:
     """Damage a journal in all ways, and let the program open it.
 
-    It must find the undamaged games, report the damage, and let a game be played.
+    The program must find the undamaged games, report the damage, and let a game be played.
     """
     content, log = make_journal(folder / "made.sqlite", games=8, with_log=True)
 
@@ -115,26 +115,26 @@ def history(folder: Path, seed: int) -> Iterator[Probe]:
     Each must be refused with a reason, or be imported, and then every page of the game must work.
     """
     files = _finished_game_files(folder, seed)
-
-    def check(case: Any) -> tuple[str, int]:
-        index, (damage_file, *arguments) = case
-        try:
-            number = archive.import_game(damage_file(files[index], *arguments))
-        except CompanionError as error:
-            return refusal_result(error)
-        archive.file(number)
-        archive.as_json(number)
-        archive.as_text(number)
-        archive.line(number)
-        archive.replay(number)
-        archive.statistics()
-        archive.remove(number)
-        return "kept", 1
-
     with Journal(folder / "here" / "journal.sqlite") as journal:
         archive = History(
             journal, folder / "here" / "history", FakeClock(), find_current_game=lambda: 0
         )
+
+        def check(case: Any) -> tuple[str, int]:
+            index, (damage_file, *arguments) = case
+            try:
+                number = archive.import_game(damage_file(files[index], *arguments))
+            except CompanionError as error:
+                return refusal_result(error)
+            archive.file(number)
+            archive.as_json(number)
+            archive.as_text(number)
+            archive.line(number)
+            archive.replay(number)
+            archive.statistics()
+            archive.remove(number)
+            return "kept", 1
+
         yield Probe(st.tuples(st.integers(0, len(files) - 1), _damages()), check)
 
 

@@ -40,6 +40,7 @@ from fuzz.texts import GAME, ODD_TEXTS
 from web.app import create_app
 from web.features import Features, SiteConfig
 
+# Squares, some of which are on no board.
 SQUARES = st.builds(Square, st.integers(0, 10), st.integers(0, 10))
 # Faces of the pieces of all games.
 FACES = sorted({face.name for game in GAMES.values() for face in game.kit(game.options({})).faces})
@@ -113,13 +114,13 @@ class FuzzedTable:
     def confirm(self, by: str, force: bool) -> None:
         """Confirm the layout that the table wants, by force or only if the camera agrees.
 
-        `by` is a seat, or who else confirms it.
+        `by` is who confirms it: a seat, the owner (`host`), or `table` for the table button.
         """
         view = self.table.view()
         self.table.confirm(by, view.moment, view.turn.stage, force)
 
     def ask(self, request: str, seat: Seat) -> None:
-        """Carry out one of `REQUESTS`, or a rarer one. Some are those of a seat."""
+        """Carry out one of `REQUESTS`, or a rarer one. `seat` is who asks, if that matters."""
         table, moment = self.table, self.table.view().moment
         {
             "undo": table.undo,

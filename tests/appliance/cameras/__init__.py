@@ -44,7 +44,7 @@ MEMORY_MB = 1536
 
 def camera_disk() -> build.Disk:
     """Return the disk of that machine, with the working tree as it is now. Raises `CannotBuild`."""
-    began_s = time.monotonic()
+    began_at_s = time.monotonic()
     base = build.base()
     root = (
         build.cache_folder()
@@ -74,7 +74,7 @@ def camera_disk() -> build.Disk:
         file.truncate(DISK_BYTES)
     build.run("mke2fs", "-q", "-t", "ext4", "-L", "root", "-d", str(root), str(image))
     kernel, initrd = (next((base / "boot").glob(f"{kind}-*")) for kind in ("vmlinuz", "initrd.img"))
-    return build.Disk(image, kernel, initrd, time.monotonic() - began_s)
+    return build.Disk(image, kernel, initrd, time.monotonic() - began_at_s)
 
 
 def _install(base: Path, root: Path) -> None:

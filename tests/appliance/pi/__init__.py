@@ -89,7 +89,7 @@ def card(deb: Path) -> build.Disk:
     Build what is not in the cache. Raises `CannotBuild`.
     """
     require_tools()
-    began_s = time.monotonic()
+    began_at_s = time.monotonic()
     bare = debian_roots.plain_debian(SUITE, "arm64")
     base = (
         build.cache_folder()
@@ -108,7 +108,7 @@ def card(deb: Path) -> build.Disk:
             build.run(str(TOOL / "make-image"), str(base / "base.img"), str(image), str(deb))
             with image.open("r+b") as file:
                 file.truncate(CARD_BYTES)
-    built_s = time.monotonic() - began_s
+    built_s = time.monotonic() - began_at_s
     return build.Disk(folder / "card.img", base / "vmlinuz", base / "initrd", built_s)
 
 

@@ -115,10 +115,9 @@ def bench_latencies() -> bool:
 
 
 def bench_pi() -> bool:
-    """Measure the service on the share of a core of either board, and return whether every bar is
-    kept.
+    """Measure the service on the shares of a core that stand for two boards.
 
-    Return False where no quota can be set, as without root.
+    Return whether every bar is kept. Without root no share can be set, and this returns False.
     """
     good = True
     for computer in (PI_4, PI_3B):
@@ -173,7 +172,7 @@ def _measure_all(
         # whatever the camera says of the board, it has read a picture
         while phone.get("view")["camera"]["state"] not in ("sees_board", "no_board"):
             time.sleep(0.02)
-        yield CAMERA_BAR, [time.monotonic() - service.began_s]
+        yield CAMERA_BAR, [time.monotonic() - service.began_at_s]
         with Viewers(service.port, STREAMS) as viewers:
             yield from _measure_play(service, painter, phone, viewers)
 
@@ -198,14 +197,20 @@ def _measure_play(
     """Yield the samples of what happens in play: the points 3 to 8 of this module's docstring."""
     name = next(iter(GAMES))
     layout = _begin(service, painter, name, {})
-    time.sleep(3)  # the camera reads the board meanwhile
-    began_s, cpu_before_s = time.monotonic(), cpu_s(service.pid)
+    time.sleep(3)  # meanwhile, the camera reads the board
+
+    # nothing happens at the table
+    began_at_s, cpu_before_s = time.monotonic(), cpu_s(service.pid)
     time.sleep(IDLE_S)
-    yield IDLE_BAR, [(cpu_s(service.pid) - cpu_before_s) / (time.monotonic() - began_s)]
-    service.press("south_ready")  # somebody sits down at South
+    yield IDLE_BAR, [(cpu_s(service.pid) - cpu_before_s) / (time.monotonic() - began_at_s)]
+
+    # somebody sits down at South's pad, and then people make orders and move pieces
+    service.press("south_ready")
     yield KEY_TO_LAMP_BAR, _key_to_lamp_times_ms(service)
     yield PHONE_TO_SCREENS_BAR, _order_to_screens_times_ms(phone, viewers)
     yield WRONG_TO_NAME_BAR, _wrong_to_name_times_s(layout, painter, viewers)
+
+    # another game, with a clock
     yield from _measure_clock(service, painter)
     yield MEMORY_BAR, [memory_mb(service.pid)]
 
@@ -230,29 +235,31 @@ def _key_to_lamp_times_ms(service: MeasuredProcess) -> list[float]:
     The key `south_up` enters an order, which lights South's first lamp. The key `south_back` takes
     the order away again. A press that lights no lamp takes infinitely long.
     """
-    pressed_s = []
+    pressed_at_s = []
     for _ in range(PRESSES):
-        pressed_s.append(time.monotonic())
+        pressed_at_s.append(time.monotonic())
         service.press("south_up")
         service.press("south_back")
-    lit_s = service.times("south_1").lit_s
+    lit_at_s = service.times("south_1").lit_at_s
     times_ms = []
-    for began_s, end_s in zip(pressed_s, [*pressed_s[1:], time.monotonic()], strict=True):
+    for began_at_s, end_s in zip(pressed_at_s, [*pressed_at_s[1:], time.monotonic()], strict=True):
         # the first time that the lamp was lit before the key was pressed again
-        answered_s = min((at_s for at_s in lit_s if began_s <= at_s < end_s), default=float("inf"))
-        times_ms.append((answered_s - began_s) * 1000)
+        answered_at_s = min(
+            (at_s for at_s in lit_at_s if began_at_s <= at_s < end_s), default=float("inf")
+        )
+        times_ms.append((answered_at_s - began_at_s) * 1000)
     return times_ms
 
 
 def _order_to_screens_times_ms(phone: Phone, viewers: Viewers) -> list[float]:
     """Measure from sending an order on a phone until the last viewer has the new page."""
     moment, times_ms = phone.get("view")["moment"], []
-    for number in range(ORDERS):
+    for index in range(ORDERS):
         time.sleep(0.4)
-        began_s = time.monotonic()
-        toggle_order(phone, moment, number)
-        end_s = viewers.wait_for_event(began_s, lambda page: b"</main>" in page)
-        times_ms.append((end_s - began_s) * 1000)
+        began_at_s = time.monotonic()
+        toggle_order(phone, moment, index)
+        end_s = viewers.wait_for_event(began_at_s, lambda page: b"</main>" in page)
+        times_ms.append((end_s - began_at_s) * 1000)
     return times_ms
 
 
@@ -272,8 +279,10 @@ def _wrong_to_name_times_s(
             time.sleep(_HAND_STEP_S)
         world.move_to(piece.id, wrong)
         world.hold_hand(None)
-        began_s = time.monotonic()
-        times_s.append(viewers.wait_for_event(began_s, lambda page: _WRONG_SIGN in page) - began_s)
+        began_at_s = time.monotonic()
+        times_s.append(
+            viewers.wait_for_event(began_at_s, lambda page: _WRONG_SIGN in page) - began_at_s
+        )
         # the piece is put back, and the sign stops naming it
         world.set_up(layout)
         viewers.wait_for_event(
@@ -289,24 +298,27 @@ def _measure_clock(service: MeasuredProcess, painter: TablePainter) -> Iterator[
     turn was from where it should be: a whole number of turns after the first end. After
     `IDLE_TURNS` turns the clock stops by itself, so it is resumed until `TURNS` turns are over.
     """
+    # the way to play BINMAT in which the program only counts turns. The game must not end before
     _begin(service, painter, "binmat", {"way": "referee", "seconds": TURN_S, "turns": TURNS + 2})
     time.sleep(3)
     late_ms = list[float]()
     drifts_ms = list[float]()
     for _ in range(TURNS // IDLE_TURNS):
-        began_s = time.monotonic()
+        began_at_s = time.monotonic()
         service.send(do="resume")
         time.sleep(TURN_S * IDLE_TURNS + 1)
         times = service.times("south_1")
         # Leave out alarms that are due more than half a turn after the clock has stopped: they
         # belong to turns that never come, so they never sound.
-        stop_s = began_s + (IDLE_TURNS + 0.5) * TURN_S
-        ends_s = sorted(end_s for end_s in times.ends_s if began_s < end_s < stop_s)
-        for due_s in times.due_s:
-            if began_s < due_s < stop_s:
-                late_ms.append(min(abs(tone_s - due_s) for tone_s in times.tones_s) * 1000)
-        for end_s in ends_s:
-            turns = round((end_s - ends_s[0]) / TURN_S)
-            drifts_ms.append(abs(end_s - ends_s[0] - turns * TURN_S) * 1000)
+        stop_at_s = began_at_s + (IDLE_TURNS + 0.5) * TURN_S
+        ends_at_s = sorted(end_s for end_s in times.ends_at_s if began_at_s < end_s < stop_at_s)
+        for due_at_s in times.due_at_s:
+            if began_at_s < due_at_s < stop_at_s:
+                late_ms.append(
+                    min(abs(tone_at_s - due_at_s) for tone_at_s in times.tones_at_s) * 1000
+                )
+        for end_s in ends_at_s:
+            turns = round((end_s - ends_at_s[0]) / TURN_S)
+            drifts_ms.append(abs(end_s - ends_at_s[0] - turns * TURN_S) * 1000)
     yield BUZZER_BAR, late_ms
     yield CLOCK_DRIFT_BAR, drifts_ms

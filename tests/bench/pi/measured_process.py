@@ -35,7 +35,7 @@ class MeasuredProcess(Closeable):
         settings = folder / "settings.toml"
         command = [sys.executable, "-m", "bench.pi.measured_service", str(settings), str(pictures)]
         command += [str(length_px) for length_px in size]
-        self.began_s = time.monotonic()
+        self.began_at_s = time.monotonic()
         self._process = subprocess.Popen(
             quota.limited(command) if quota else command,
             env=environment_of(folder),

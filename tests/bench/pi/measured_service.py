@@ -33,7 +33,7 @@ from vision.simulation.table import SimulatedTable
 # Head of the file of pictures: the number of the newest picture, and when the picture in each of
 # the two slots was exposed. The picture with this number lies in the slot `number % 2`, so that the
 # next one can be painted into the other slot while this one is read.
-HEAD = np.dtype([("number", "<i8"), ("exposed_s", "<f8", 2)])
+HEAD = np.dtype([("number", "<i8"), ("exposed_at_s", "<f8", 2)])
 # Pause between two looks for a new picture, and how long to wait for one.
 _POLL_INTERVAL_S = 0.005
 _PICTURE_TIMEOUT_S = 1.0
@@ -42,13 +42,13 @@ _PICTURE_TIMEOUT_S = 1.0
 class Times(msgspec.Struct):
     """When things have happened at the service, in seconds of the monotonic clock."""
 
-    lit_s: list[float]
+    lit_at_s: list[float]
     """When the lamp that was asked for was lit."""
-    tones_s: list[float]
+    tones_at_s: list[float]
     """When the buzzer began each tone."""
-    due_s: list[float]
+    due_at_s: list[float]
     """When each alarm of a clock was due, such as the warning before the end of a turn."""
-    ends_s: list[float]
+    ends_at_s: list[float]
     """When each turn ran out."""
 
 
@@ -83,11 +83,11 @@ class PaintedCamera(FrameSource):
             self._number = self._newest()
             slot = self._number % 2
             luma = np.array(self._pictures[slot])
-            exposed_s = float(self._head["exposed_s"][0, slot])
+            exposed_at_s = float(self._head["exposed_at_s"][0, slot])
             # A picture was copied whole only if it is still the newest one. Otherwise the painter
             # may have begun to paint the next but one into the same slot: copy the newest instead.
             if self._newest() == self._number:
-                return Capture(luma, age_s=self._clock.monotonic_s() - exposed_s)
+                return Capture(luma, age_s=self._clock.monotonic_s() - exposed_at_s)
 
     def _newest(self) -> int:
         return int(self._head["number"][0])
@@ -152,12 +152,14 @@ class MeasuredService(Companion):
             case "resume":
                 self.table.resume("host")
             case "times":
-                ends_s = [alarm.at_s for alarm in self.alarms if alarm.signal.cue is Cue.TIME_OUT]
+                ends_at_s = [
+                    alarm.at_s for alarm in self.alarms if alarm.signal.cue is Cue.TIME_OUT
+                ]
                 return Times(
-                    lit_s=list(hands.lamps[request["lamp"]][0].edges_s),
-                    tones_s=list(hands.buzzer.edges_s),
-                    due_s=sorted({alarm.at_s for alarm in self.alarms}),
-                    ends_s=ends_s,
+                    lit_at_s=list(hands.lamps[request["lamp"]][0].edges_s),
+                    tones_at_s=list(hands.buzzer.edges_s),
+                    due_at_s=sorted({alarm.at_s for alarm in self.alarms}),
+                    ends_at_s=ends_at_s,
                 )
         return None
 

@@ -78,12 +78,12 @@ def _bench_kit(kit: Kit, frames: int) -> bool:
         nonlocal count
         count += 1
         frame = Frame(table.render_luma(), count / 5, count)
-        began_s = time.process_time()
+        began_at_s = time.process_time()
         reader.read(frame)
         between_s = time.process_time()
         find_markers(frame.luma)
         peer_s.append(time.process_time() - between_s)
-        return between_s - began_s
+        return between_s - began_at_s
 
     # first pictures: each time by a new reader
     first_s, changed_s = list[float](), list[float]()

@@ -1,4 +1,4 @@
-"""Measure how fans of cards are read that are badly laid: no fan may be reported that is not there.
+"""Measure how badly laid fans of cards are read. No card may be reported that is not there.
 
 Cards are pushed together until their markers are partly or wholly hidden, and they are turned. Fans
 reach beyond their zones and out of the picture. Each way to lay a fan badly is one of `HABITS`.
@@ -54,10 +54,10 @@ _MIN_EDGE_MM = 6.0
 CardPlace = tuple[float, float, float]
 
 
-def _lay_evenly(deck: Deck, number: int, rng: Random) -> list[CardPlace]:
+def _lay_evenly(deck: Deck, card_count: int, rng: Random) -> list[CardPlace]:
     """Lay a fan of cards as people do: each one step further, none quite straight."""
     along_mm, cards = 0.0, list[CardPlace]()
-    for _ in range(number):
+    for _ in range(card_count):
         cards.append(
             (rng.uniform(-2, 2), along_mm, rng.uniform(-3, 3) + 180 * (rng.random() < 0.3))
         )
@@ -73,46 +73,48 @@ def _push_along(cards: list[CardPlace], first: int, push_mm: float) -> list[Card
     ]
 
 
-def _lay_clipped(deck: Deck, number: int, rng: Random) -> list[CardPlace]:
+def _lay_clipped(deck: Deck, card_count: int, rng: Random) -> list[CardPlace]:
     """Cover one or two cards by the next one, so that only 3 to 15 mm of them can be seen."""
-    cards = _lay_evenly(deck, number, rng)
-    for index in rng.sample(range(1, number), min(number - 1, rng.choice((1, 1, 2)))):
+    cards = _lay_evenly(deck, card_count, rng)
+    for index in rng.sample(range(1, card_count), min(card_count - 1, rng.choice((1, 1, 2)))):
         (_, before_mm, _), (_, along_mm, _) = cards[index - 1 : index + 1]
         cards = _push_along(cards, index, rng.uniform(3, 15) - (along_mm - before_mm))
     return cards
 
 
-def _lay_with_gap(deck: Deck, number: int, rng: Random) -> list[CardPlace]:
+def _lay_with_gap(deck: Deck, card_count: int, rng: Random) -> list[CardPlace]:
     """Push a card under the next one, so that a gap is left where it should lie."""
-    cards, index = _lay_evenly(deck, number, rng), rng.randrange(1, number)
+    cards, index = _lay_evenly(deck, card_count, rng), rng.randrange(1, card_count)
     x, y, turn = cards[index]
     cards[index] = (x, y + rng.uniform(2, 14), turn)
     return cards
 
 
-def _lay_unevenly(deck: Deck, number: int, rng: Random) -> list[CardPlace]:
+def _lay_unevenly(deck: Deck, card_count: int, rng: Random) -> list[CardPlace]:
     """Lay a fan with steps of 5 to 30 mm."""
     along_mm, cards = 0.0, list[CardPlace]()
-    for x, _, turn in _lay_evenly(deck, number, rng):
+    for x, _, turn in _lay_evenly(deck, card_count, rng):
         cards.append((x, along_mm, turn))
         along_mm += rng.uniform(5, 30)
     return cards
 
 
-def _lay_across(deck: Deck, number: int, rng: Random) -> list[CardPlace]:
+def _lay_across(deck: Deck, card_count: int, rng: Random) -> list[CardPlace]:
     """Lay the last card across the others."""
-    cards = _lay_evenly(deck, number, rng)
+    cards = _lay_evenly(deck, card_count, rng)
     x, y, _ = cards[-1]
     return [*cards[:-1], (x, y - rng.uniform(0, 25), rng.choice((-1, 1)) * rng.uniform(50, 90))]
 
 
-def _lay_askew(deck: Deck, number: int, rng: Random) -> list[CardPlace]:
+def _lay_askew(deck: Deck, card_count: int, rng: Random) -> list[CardPlace]:
     """Turn each card by up to 14 degrees, and shift it by up to 7 mm.
 
     Cover some cards of half of the fans.
     """
     cards = (
-        _lay_clipped(deck, number, rng) if rng.random() < 0.5 else _lay_evenly(deck, number, rng)
+        _lay_clipped(deck, card_count, rng)
+        if rng.random() < 0.5
+        else _lay_evenly(deck, card_count, rng)
     )
     return [(rng.uniform(-7, 7), y, turn + rng.uniform(-11, 11)) for _, y, turn in cards]
 
@@ -140,12 +142,12 @@ class HardTable:
     """Zones whose fan has to be read right."""
 
 
-def render_hard_tables(kit: Kit, number: int, seed: int) -> Iterator[HardTable]:
-    """Yield this number of pictures of tables with a fan in most zones, in all lights and views."""
+def render_hard_tables(kit: Kit, picture_count: int, seed: int) -> Iterator[HardTable]:
+    """Yield so many pictures of tables with a fan in most zones, in all lights and views."""
     assert kit.deck is not None
     rng = Random(seed)
     table, views = rendered_table(kit), _views(kit, rng)
-    for index in range(number):
+    for index in range(picture_count):
         if index % _PICTURES_A_VIEW == 0:
             table.set_view(
                 _push_to_edge(kit, next(views), rng) if rng.random() < 0.3 else next(views)
@@ -216,11 +218,11 @@ def _fit_fan(kit: Kit, deck: Deck, zone: Square, habit: str, rng: Random) -> lis
     Try fans of fewer and fewer cards until one fits. Return an empty list if none does.
     """
     board, (x, y) = kit.board, kit.board.centre_mm(zone)
-    # a fan begins at the outer end of its zone, seen from its seat
+    # a fan begins at that end of its zone that is near its seat
     direction = -1.0 if deck.zones.get(Seat.NORTH) == zone.rank else 1.0
     for attempt in range(400):
-        number = rng.randint(2, max(2, 7 - attempt // 60))
-        fan = HABITS[habit](deck, number, rng)
+        card_count = rng.randint(2, max(2, 7 - attempt // 60))
+        fan = HABITS[habit](deck, card_count, rng)
         start_mm = (board.depth_mm - deck.height_mm) / 2 - rng.uniform(
             -12 if habit != EASY else 0, 8
         )
@@ -293,11 +295,11 @@ def read_fans(pictures: int, seed: int) -> FanTally:
     find_markers, tally = aruco_finder(CARD_DICTIONARY), FanTally()
     for table in render_hard_tables(kit, pictures, seed):
         reader = make_board_reader({kit.game: kit})
-        began_s = time.process_time()
+        began_at_s = time.process_time()
         reading = reader.read_picture(table.luma)
         between_s = time.process_time()
         find_markers(table.luma)
-        tally.read_s.append(between_s - began_s)
+        tally.read_s.append(between_s - began_at_s)
         tally.peer_s.append(time.process_time() - between_s)
         tally.add(table, reading, kit.board.squares)
     return tally

@@ -91,16 +91,16 @@ class HardScenery(Scenery):
         if self.shadow_edge is not None:
             edge_x_mm, edge_y_mm, degrees, strength = self.shadow_edge
             angle = math.radians(degrees)
-            # distance beyond the edge. The edge is 1 mm wide
+            # how far a pixel lies beyond the edge, which is blurred over 1 mm
             beyond_mm = (x_mm - edge_x_mm) * math.cos(angle) + (y_mm - edge_y_mm) * math.sin(angle)
             shade = strength * (beyond_mm + 0.5).clip(0, 1)
         if self.blind_shadow is not None:
             degrees, stripe_mm, strength = self.blind_shadow
             angle = math.radians(degrees)
-            # place within a period of one dark and one bright stripe, both with edges of 1 mm
+            # A period has a dark and a bright stripe. How far does a pixel lie inside the dark one?
             across_mm = (x_mm * math.cos(angle) + y_mm * math.sin(angle)) % (2 * stripe_mm)
-            from_bright_mm = np.minimum(across_mm, 2 * stripe_mm - across_mm) - stripe_mm / 2
-            stripes = (from_bright_mm + 0.5).clip(0, 1)
+            inside_mm = np.minimum(across_mm, 2 * stripe_mm - across_mm) - stripe_mm / 2
+            stripes = (inside_mm + 0.5).clip(0, 1)
             shade = 1 - (1 - shade) * (1 - strength * stripes)
         return np.asarray(255 * shade, np.uint8)
 
@@ -181,9 +181,8 @@ def _draw_chequers(rng: Rng) -> Bgr:
     Half of them have an inner square of the other colour, so that they look like rims of markers.
     """
     side_px = _TABLE_MM * _TABLE_PX_PER_MM
-    squares = (
-        int(rng.integers(14, 18)) // 2 * 2
-    )  # an even number, so that the pattern repeats itself
+    # an even number, so that the pattern goes on where the picture is repeated
+    squares = int(rng.integers(14, 18)) // 2 * 2
     # for each pixel along a side: the square that it is in, and whether it is in the middle of that
     index = np.arange(side_px) * squares // side_px
     is_inner = np.abs(((np.arange(side_px) * squares / side_px) % 1) - 0.5) < 0.25
