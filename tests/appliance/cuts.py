@@ -74,6 +74,7 @@ class CutReport:
 
     @property
     def is_whole(self) -> bool:
+        """Whether nothing is wrong."""
         return not (self.file_system or self.journal or self.lost or self.doubled or self.revealed)
 
 

@@ -31,8 +31,7 @@ class Browser:
 
     def __init__(self, url: str) -> None:
         self._url = url
-        self.jar = http.cookiejar.CookieJar()
-        cookies = urllib.request.HTTPCookieProcessor(self.jar)
+        cookies = urllib.request.HTTPCookieProcessor(http.cookiejar.CookieJar())
         self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), cookies)
 
     def move_to(self, url: str) -> None:
@@ -61,13 +60,13 @@ class Evening:
 
     def __init__(self, url: str, host_key: str, rng: Random) -> None:
         self.phones = {seat: Browser(url) for seat in SEATS}
-        self.key = host_key
+        # headers of the owner's requests
         self._host = {"X-Host-Key": host_key}
         self.rng = rng
         self.promises = Promises()
 
     def sit_down(self) -> None:
-        """Take both seats. The host's key stands in for the code on the table's screen."""
+        """Take both seats. The owner's key replaces the code that the table's screen shows."""
         for seat, phone in self.phones.items():
             phone.ask(f"/api/seat/{seat}/take", {"name": seat.title()}, **self._host)
 
@@ -78,8 +77,9 @@ class Evening:
 
     def begin(self, has_clock: bool) -> None:
         """Begin a game with a clock, or one with sealed orders, instead of the current one."""
-        if self.view()["phase"] not in ("lobby", "over"):
+        if self.fetch_view()["phase"] not in ("lobby", "over"):
             self._post("south", "/api/host/abandon", {})
+        # in this way to play BINMAT, the program only counts turns and runs a clock
         game, options = ("binmat", {"way": "referee"}) if has_clock else ("outbuffered", {})
         self._post("south", "/api/host/new-game", {"game": game, "options": options})
         if has_clock:
@@ -87,14 +87,14 @@ class Evening:
 
     def _has_begun(self) -> bool:
         """Do what starts the clock. Return whether the clock runs."""
-        now = self.view()
+        now = self.fetch_view()
         if now["phase"] == "setup":
             self._confirm(now)
         elif now["clock"] and now["clock"]["paused"]:
             self._post("south", "/api/table/resume", {})
         return bool(now["phase"] == "orders" and now["clock"] and not now["clock"]["paused"])
 
-    def view(self) -> dict[str, Any]:
+    def fetch_view(self) -> dict[str, Any]:
         """Return the public view."""
         return self.phones["south"].ask("/api/view")
 
@@ -118,7 +118,7 @@ class Evening:
 
     def step(self) -> None:
         """Do one thing that a person at the table may do next."""
-        now = self.view()
+        now = self.fetch_view()
         if now["phase"] in ("setup", "stages"):
             self._confirm(now)
         elif now["phase"] == "orders" and now["clock"]:

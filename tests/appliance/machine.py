@@ -230,7 +230,7 @@ class Machine(Closeable):
             for pin, share in zip(pins, shares, strict=True)
         }
 
-    def show(self, width: int, height: int, luma: bytes) -> None:
+    def show_picture(self, width: int, height: int, luma: bytes) -> None:
         """Show a picture to the camera from now on.
 
         `luma` has one byte of brightness for each pixel, row by row.

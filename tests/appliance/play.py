@@ -34,10 +34,10 @@ class Board:
         """Lay the pieces as in `layout`, the others beside the board. Show that to the camera."""
         self._world.set_up(layout)
         luma = self._world.render_luma()
-        self._machine.show(luma.shape[1], luma.shape[0], luma.tobytes())
+        self._machine.show_picture(luma.shape[1], luma.shape[0], luma.tobytes())
 
 
-def view(machine: Machine) -> dict[str, Any]:
+def fetch_view(machine: Machine) -> dict[str, Any]:
     """Return the public view, fetched inside the machine. It is empty while no page answers."""
     status, text = machine.ask("fetch", f"{PAGES}/api/view")
     return dict(json.loads(text)) if status == 200 else {}
@@ -45,7 +45,7 @@ def view(machine: Machine) -> dict[str, Any]:
 
 def wait_for_pages(machine: Machine, timeout_s: float) -> dict[str, Any]:
     """Wait for the service, and return its first view."""
-    return until("a page", lambda: view(machine), timeout_s, 0.5)
+    return until("a page", lambda: fetch_view(machine), timeout_s, 0.5)
 
 
 def host_key(machine: Machine) -> str:
@@ -106,7 +106,7 @@ class PadMatch:
 
     def play_turn(self) -> None:
         """Play a turn: both seats hand in orders, and hands follow all stages."""
-        moment = view(self._machine)["moment"]
+        moment = fetch_view(self._machine)["moment"]
         south = self.hand_in("south")
         self.until("the sealed order", lambda now: now["sealed"]["south"])
         self.finish_turn(moment, south, self.hand_in("north"))
@@ -158,7 +158,7 @@ class PadMatch:
 
         def condition() -> bool:
             last_view.clear()
-            last_view.update(view(self._machine))
+            last_view.update(fetch_view(self._machine))
             return bool(last_view) and bool(is_reached(last_view))
 
         try:

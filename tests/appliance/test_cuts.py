@@ -67,7 +67,7 @@ def test_nothing_promised_is_lost_by_pulled_plugs(
 
 def check_same_game(evening: Evening, has_clock: bool) -> None:
     """Check that the game is there, its clock stopped and no sealed action shown. Then play on."""
-    now = evening.view()
+    now = evening.fetch_view()
     assert now["seats"]["south"]["name"] == "South", "a seat is lost"
     assert now["game"] == ("binmat" if has_clock else "outbuffered")
     if has_clock:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from appliance.machine import Machine, until
-from appliance.play import Board, view
+from appliance.play import Board, fetch_view
 from companion.core.ports import CameraState
 from companion.games.outbuffered import Outbuffered
 
@@ -82,7 +82,7 @@ def test_the_service_goes_on_without_its_camera(
 
 def camera(machine: Machine) -> dict[str, Any]:
     """Return what the public view says of the camera."""
-    return dict(view(machine).get("camera") or {"state": "", "sentence": ""})
+    return dict(fetch_view(machine).get("camera") or {"state": "", "sentence": ""})
 
 
 def unload_camera(machine: Machine) -> bool:

@@ -16,7 +16,7 @@ import pytest
 from appliance.boot import boot
 from appliance.build import Disk
 from appliance.machine import BOOT_S, TABLE_BUTTON, Machine, MachineError, until
-from appliance.play import PadMatch, view
+from appliance.play import PadMatch, fetch_view
 
 pytestmark = [pytest.mark.appliance, pytest.mark.timeout(1800)]
 # Pin number of the system lamp, and the level of that pin while the lamp is lit. It is 0, because
@@ -86,7 +86,7 @@ def test_a_game_survives_a_watchdog_kill(
     """Let the service hang while South's order is sealed, so that the watchdog restarts it."""
     if match.is_over:
         pytest.skip("the game is over already")
-    before = view(shared_machine)
+    before = fetch_view(shared_machine)
     assert before["phase"] == "orders", before["sign"]
     south = match.hand_in("south")
     receipt = match.until("the sealed order", lambda now: now["sealed"]["south"])["sealed"]["south"]
@@ -109,7 +109,7 @@ def test_a_game_survives_a_watchdog_kill(
     assert "watchdog" in shared_machine.run("journalctl", "-u", "companion", "-o", "cat").lower()
 
     # South's order is still sealed, and the turn can be finished
-    after = view(shared_machine)
+    after = fetch_view(shared_machine)
     assert (after["moment"], after["sealed"]) == (
         before["moment"],
         {"south": receipt, "north": None},
@@ -121,6 +121,7 @@ def test_a_game_survives_a_watchdog_kill(
 def test_holding_the_table_button_switches_it_off(
     shared_machine: Machine, short: bool, figures: list[str]
 ) -> None:
+    """Hold the button until the system lamp answers. The lamp must blink, and then stay dark."""
     if short:
         pytest.skip("part of the long form")
     # the levels that the lamp's pin takes one after the other
@@ -134,7 +135,8 @@ def test_holding_the_table_button_switches_it_off(
             for (level,) in shared_machine.ask(
                 "lamps", [SYSTEM_LAMP], times=10, pause_s=0.05, timeout_s=20
             ):
-                levels += [level] if levels[-1:] != [level] else []
+                if levels[-1:] != [level]:
+                    levels.append(level)
             if len(levels) > 1:  # the lamp has answered, so that people let the button go
                 shared_machine.ask("hold", TABLE_BUTTON, down=False)
     until("switching off", shared_machine.is_off, 120)
@@ -154,5 +156,5 @@ def test_pages_come_without_any_network(
     with boot(disk, tmp_path, network=False) as machine:
         first_page_s = time.monotonic() - machine.began_at_s
         assert machine.run("ls", "/sys/class/net").split() == ["lo"]
-        assert view(machine)["phase"] == "lobby"
+        assert fetch_view(machine)["phase"] == "lobby"
     figures.append(f"without any network: first page after {first_page_s:.0f} s (emulated)")

@@ -108,7 +108,7 @@ def join_table(machine: pi.Pi, evening: Evening | None, figures: list[str]) -> E
         evening = Evening(machine.url, host_key(machine), Random(3))
         evening.sit_down()
     evening.move_to(machine.url)
-    assert evening.view()["seats"]["south"]["name"] == "South", "a seat is lost"
+    assert evening.fetch_view()["seats"]["south"]["name"] == "South", "a seat is lost"
     if is_first:
         evening.begin(has_clock=False)
     return evening

@@ -87,7 +87,7 @@ def test_a_pulled_plug_leaves_root_unchanged(
     # the next start finds the game, but not the file. The command of the page still writes the root
     with start_machine() as machine:
         evening.move_to(machine.url)
-        assert evening.view()["seats"]["south"]["name"] == "South", "a seat is lost"
+        assert evening.fetch_view()["seats"]["south"]["name"] == "South", "a seat is lost"
         assert machine.run("ls", WRITTEN, check=False) == "", (
             "a file outside the stick has outlived the restart"
         )

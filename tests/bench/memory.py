@@ -63,8 +63,9 @@ def bench_memory(requests: int = REQUESTS, games: int = GAMES_PLAYED) -> bool:
         evening.spend(games)
         refusals = f"{evening.refusals} answers that were not 200"
         print(f"memory: {requests:,} requests over {games} games, {refusals}", flush=True)
-        is_flat = GROWTH_BAR.judge([growth_mb(evening.samples_mb)])
-        return EVENING_BAR.judge([memory_mb(service.pid)]) and is_flat
+        good = GROWTH_BAR.judge([growth_mb(evening.samples_mb)])
+        good &= EVENING_BAR.judge([memory_mb(service.pid)])
+        return good
 
 
 def growth_mb(samples_mb: Sequence[float]) -> float:

@@ -136,7 +136,8 @@ def bench_streams() -> bool:
     good = True
     for viewers in TABLE_VIEWERS:
         good &= _bench_table(viewers)
-    return _bench_hub(HUB_VIEWERS) and good
+    good &= _bench_hub(HUB_VIEWERS)
+    return good
 
 
 def _bench_table(viewers: int) -> bool:
@@ -156,7 +157,8 @@ def _bench_table(viewers: int) -> bool:
             TABLE_PAUSE_S,
         )
         print(f"    {viewers} viewers, {memory_mb(service.pid):.0f} MB", flush=True)
-    return PHONE_TO_SCREENS_BAR.judge(times_ms) and is_good
+    is_good &= PHONE_TO_SCREENS_BAR.judge(times_ms)
+    return is_good
 
 
 def _bench_hub(viewers: int) -> bool:

@@ -33,7 +33,8 @@ def bench_costs(name: str, quick: bool) -> bool:
         sizes_mb.append(peak_mb)
     print(name, flush=True)
     good = DECISION_BAR.judge(spent_s)
-    return OPPONENT_BAR.judge(sizes_mb) and good
+    good &= OPPONENT_BAR.judge(sizes_mb)
+    return good
 
 
 def _play(name: str, seed: int) -> tuple[list[float], float]:

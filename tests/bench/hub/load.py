@@ -88,7 +88,7 @@ def bench_load(size: RoomSize = RoomSize()) -> bool:
         records = [record for record in played_records("outbuffered", 6, 1) if record.view.game]
         hub = HubProcess(Path(name) / "hub")
         try:
-            members = [hub.join(f"T{n + 1}") for n in range(size.tables)]
+            members = [hub.join(f"T{index + 1}") for index in range(size.tables)]
             followed = tuple(member.number for member in members[: size.followed])
             sent_at_s, seen = _measure(members, records, size, (hub.port, followed))
             used_mb = memory_mb(hub.pid)
@@ -112,7 +112,8 @@ def bench_load(size: RoomSize = RoomSize()) -> bool:
         flush=True,
     )
     good = HUB_TO_WATCHER_BAR.judge(late_ms)
-    return HUB_BAR.judge([used_mb]) and good and is_whole
+    good &= HUB_BAR.judge([used_mb])
+    return good and is_whole
 
 
 def _measure(
@@ -175,13 +176,13 @@ async def _play_all(
     )
     await asyncio.to_thread(parent.recv)
     sent_at_s = SendTimes()
-    start_s = time.monotonic() + 0.5
+    start_at_s = time.monotonic() + 0.5
 
     async def play(table: int) -> None:
         for number in range(1, size.events + 1):
             # tables take turns, so that their events are spread evenly over each interval
-            due_s = start_s + (number - 1 + table / len(members)) / EVENTS_A_SECOND
-            await asyncio.sleep(max(0.0, due_s - time.monotonic()))
+            due_at_s = start_at_s + (number - 1 + table / len(members)) / EVENTS_A_SECOND
+            await asyncio.sleep(max(0.0, due_at_s - time.monotonic()))
             sent_at_s[table, number] = time.monotonic()
             await _publish(streams[table], members[table], records, number)
 

@@ -139,4 +139,5 @@ def bench_corners(quick: bool) -> bool:
     figures = f"{tally.found} of {tally.pictures} (at least {MIN_FOUND:.0%})"
     good = tally.found >= MIN_FOUND * tally.pictures
     print_verdict("boards with two corners found", good, figures)
-    return tally.judge(MIN_RIGHT) and good
+    good &= tally.judge(MIN_RIGHT)
+    return good
