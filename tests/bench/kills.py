@@ -357,8 +357,12 @@ class KilledTable:
         view, wrong = views[Seat.SOUTH], self.report.wrong
         # after a finished game, the restarted table is in the lobby
         was_on = before.phase is not Phase.OVER
-        if before.number and was_on and view["moment"].partition(".")[0] != str(before.number):
-            wrong.append(f"game {before.number} came back as {view['moment']}")
+        if (
+            before.game_number
+            and was_on
+            and view["moment"].partition(".")[0] != str(before.game_number)
+        ):
+            wrong.append(f"game {before.game_number} came back as {view['moment']}")
         if any(seat["name"] is None for seat in view["seats"].values()):
             wrong.append("a seat lost its player")
         if view["moment"] == before.moment:

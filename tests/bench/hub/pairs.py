@@ -25,10 +25,10 @@ import msgspec
 from hub_tools import read_stored_records
 from nats.errors import Error as NatsError
 
-from bench.hub import TIMEOUT_S, HubProcess
+from bench.hub import HubProcess
 from bench.hub.line import CuttableLine
 from bench.kills import LOST_SERVICE
-from bench.processes import LOCAL_ONLY, ServerProcess, play_command
+from bench.processes import LOCAL_ONLY, TIMEOUT_S, ServerProcess, play_command
 from bench.visitors import confirm_stage
 from companion.archive.game_file import build_game_file, replay_turns
 from companion.cli.running import ask_running
