@@ -93,15 +93,15 @@ def fold_at_one_table(session: Session, record: AnyRecord) -> Transition:
 def _begin_game(session: Session, record: NewGame) -> Transition:
     """Begin a game with its set-up, or with its first orders if it has no board to set up.
 
-    A game that is still in its first set-up is replaced. Raises `Illegal` during any other, and
-    `Malformed` for unknown games and options.
+    A game that is still in its first set-up is replaced. Raises `Illegal` if a game has come
+    further, and `Malformed` for unknown games and options.
     """
     game = game_named(record.game)
     options = game.options(record.options)
     is_undoing = session.phase is Phase.SETUP and session.tick > 0
     if session.is_in_play or is_undoing:
         raise wrong_phase(say("A game is on: end it before you start another one"))
-    # Without fair chance the record itself has the seed.
+    # Without fair chance, the record itself has the seed.
     seed = record.chance.seed if record.chance else record.seed
     state = game.setup(options, turn_random(seed, 0))
     layout = game.expected(state)
@@ -141,7 +141,7 @@ def _seats_in_new_game(session: Session, record: NewGame) -> dict[Seat, Player]:
 
 
 def _end_setup(session: Session, record: Begin) -> Transition:
-    """End the set-up. After an undone turn its clock starts at once."""
+    """End the set-up. If it was for an undone turn, the clock of that turn starts again."""
     if session.phase is not Phase.SETUP:
         raise wrong_phase(say("There is nothing to set up now"))
     if session.undone_layout and session.paused_by == "undo":
@@ -195,6 +195,7 @@ def _set_clock(session: Session, now_s: float) -> Transition:
         if not session.paused_by:
             countdown = countdown.start(now_s)
         session = replace(session, countdown=countdown)
+    # A seat that acts again needs no call.
     if is_same_seat:
         return session, ()
     return session, (Signal(Cue.ORDERS_WANTED if len(due) > 1 else Cue.TURN_PASSES, due),)
@@ -234,14 +235,15 @@ def _hand_in(session: Session, record: HandIn) -> Transition:
         raise Illegal(
             Refusal.ALREADY_SEALED, say("Your order is already sealed: take it back first")
         )
-    text = game.format(action)
+    # The same action may be written in several ways. Its receipt is that of the usual one.
+    notation = game.format(action)
     lesson_action = lesson_action_of(session, seat) if session.is_guided else None
-    if lesson_action is not None and text != lesson_action:
+    if lesson_action is not None and notation != lesson_action:
         raise Illegal(Refusal.LESSON, lesson_reminder(game, session.state, seat, lesson_action))
     # The nonce tells who may see the order. A later player of this seat may only take it back.
     nonce = session.nonce_of(seat) or ""
-    receipt = receipt_of(session.moment, seat, text, record.salt)
-    sealed = SealedAction(text, record.salt, record.at, receipt, nonce)
+    receipt = receipt_of(session.moment, seat, notation, record.salt)
+    sealed = SealedAction(notation, record.salt, record.at, receipt, nonce)
     session = replace(session, sealed={**session.sealed, seat: sealed})
     signal = Signal(Cue.SEALED, frozenset({seat}))
     if session.awaited_seats:
@@ -410,8 +412,8 @@ def _time_out(session: Session, record: TimeOut) -> Transition:
     action = game.on_timeout(session.state, seat)
     if action is None:
         return expired, ()
-    text = game.format(action)
-    sealed = SealedAction(text, "", 0.0, receipt_of(session.moment, seat, text, ""))
+    notation = game.format(action)
+    sealed = SealedAction(notation, "", 0.0, receipt_of(session.moment, seat, notation, ""))
     session = replace(session, sealed={seat: sealed})
     after, signals = _reveal(session, record.now_s, record.now_s, is_timed_out=True)
     # The alarm has already announced that the turn passes.

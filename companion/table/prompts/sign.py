@@ -84,7 +84,7 @@ def sign_of(live: TableState, viewer: Viewer) -> Sign:
 def _plays_without_pad(live: TableState, viewer: Viewer) -> bool:
     """Return whether no pad plays the viewer's seat, or either seat if the viewer is everybody.
 
-    False if the seats in question are free.
+    False while the seats in question are free, because a pad may still take them.
     """
     seats = live.session.seats
     doors = {player.door for seat, player in seats.items() if viewer in (None, seat)}
@@ -137,6 +137,7 @@ def _most_urgent_sign(live: TableState, viewer: Viewer) -> Sign:
             return _hands_sign(live, viewer)
         case Phase.ORDERS:
             sign = _orders_sign(live, viewer)
+            # Only the first decision after a lesson says that the lesson is over.
             if (
                 not session.is_guided
                 or not is_first_decision_after_lesson(session)
@@ -226,18 +227,23 @@ def _lobby_sign(live: TableState, viewer: Viewer) -> Sign:
         if name := seats[free[0].other].name:
             text = say("Scan here to play against {name}", name=Verbatim(name))
         return Sign(text, seats=frozenset(free))
-    # A pad starts the game that lies on the table, or the last one. A phone chooses on its page.
-    by_key = (
+    # Without a choice, a pad starts the game that lies on the table, or else the last one. A phone
+    # has to choose on its page.
+    game_by_key = (
         None if _plays_without_pad(live, viewer) else live.suggested_game or live.remembered_game
     )
-    if game := live.chosen_game or by_key:
+    if game := live.chosen_game or game_by_key:
         return _start_sign(live, viewer, game, free)
     small = say("The other side is still free.") if free else ""
     return Sign(say("Choose a game"), small, frozenset({viewer}) if viewer else BOTH)
 
 
 def _start_sign(live: TableState, viewer: Viewer, name: str, free: list[Seat]) -> Sign:
-    """Return the sign for a chosen game, which begins by a pad, the sign itself or a phone."""
+    """Return the sign for a game that can begin.
+
+    It names the key of a pad, if one plays. Otherwise the sign on the table screen is the key, and
+    a phone has a key below its sign.
+    """
     title = GAMES[name].title
     if free and viewer:
         return Sign(say("Waiting for {sides}", sides=say("the other side")), seats=frozenset(free))
@@ -274,7 +280,8 @@ def _hands_sign(live: TableState, viewer: Viewer) -> Sign:
 def _moves_sign(live: TableState, viewer: Viewer, todo: list[Instruction]) -> Sign:
     """Return the sign for the first move that hands still have to make, with advice.
 
-    `todo` are the instructions that are not done.
+    `todo` are the instructions that are not done. If the camera cannot see where one of these moves
+    begins or ends, the sign says so instead.
     """
     if hidden := _hidden_squares(live, todo):
         return Sign(
@@ -308,7 +315,11 @@ def _hidden_squares(live: TableState, todo: list[Instruction]) -> str:
 
 
 def _orders_sign(live: TableState, viewer: Viewer) -> Sign:
-    """Return the sign while orders are collected."""
+    """Return the sign while orders are collected.
+
+    A lesson and some games have their own sentences. In all other games the players give orders, by
+    a pad, a phone or by tiles.
+    """
     session = live.session
     game = session.require_game()
     awaited = session.awaited_seats
@@ -394,7 +405,7 @@ def _game_sign(live: TableState, ui: CardUi | BoardUi, viewer: Viewer) -> Sign:
         unseen = _unseen_words(live) if is_by_hand else ""
         return Sign(ui.sign, offer or unseen or ui.hint, session.awaited_seats)
     hint = ui.hint if _plays_without_pad(live, viewer) else ui.pad_hint or ui.hint
-    # Both players lay their stacks open, whichever seat names the cards.
+    # In a combat both players lay their stacks open, whichever seat then names the cards.
     return Sign(ui.sign, offer or hint, BOTH if ui.wants_both else session.awaited_seats)
 
 
