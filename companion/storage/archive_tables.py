@@ -1,11 +1,12 @@
 """The side tables in the journal's file: imported games, removed games, and forgotten names.
 
-A game can only be removed as a whole. A single entry of the journal never changes, because every
-change would break the game's chain of links (see `database`). Therefore:
+A game is only removed as a whole. Single entries are never changed or removed, because that would
+break the game's chain of links (see `database`). So the archive needs these tables:
 
-- The number of a removed game stays in the table `removed`, so that no other game gets it.
-- The name of a player who wants to be forgotten stays in the entries. The table `forgotten` has a
-  digest of the name and the number of the last game in which the archive hides it.
+- `imported` has the file of each imported game.
+- `removed` has the number of each removed game, so that no other game gets it.
+- `forgotten` has, for each player who wants to be forgotten, a digest of the name and the number of
+  the last game in which the archive hides the name. The name itself stays in the entries.
 """
 
 from __future__ import annotations

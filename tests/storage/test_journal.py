@@ -103,14 +103,18 @@ def test_every_change_to_an_input_is_found(path: Path) -> None:
     """Each statement changes, loses, adds or swaps entries of game 1. Game 3 stays intact."""
     make_journal(path, games=3)
     input_ids = entry_ids(path, game=1)
-    # South's first order. It is `UUS` in the notation of Outbuffered.
+    # South's first orders. They are `UUS` in the notation of Outbuffered.
     third = input_ids[2]
     for statement in (
+        # another time, other orders, or another game
         f"UPDATE entries SET at = at + 1 WHERE id = {third}",
-        f"UPDATE entries SET record = replace(record, 'UUS', 'UUU') WHERE id = {third}",
+        "UPDATE entries SET record = CAST(replace(record, 'UUS', 'UUU') AS BLOB) "
+        f"WHERE id = {third}",
         f"UPDATE entries SET game = 2 WHERE id = {third}",
+        # lost in the middle or at the end
         f"DELETE FROM entries WHERE id = {third}",
         f"DELETE FROM entries WHERE id = {input_ids[-1]}",
+        # a second time at the end, and swapped with the next one
         "INSERT INTO entries SELECT 9000, game, at, record, run, now_s, link FROM entries "
         f"WHERE id = {third}",
         f"UPDATE entries SET id = CASE id WHEN {third} THEN -1 ELSE {third} END "
