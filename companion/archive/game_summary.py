@@ -62,11 +62,11 @@ def game_digest(game: str, turns: Sequence[PlayedTurn]) -> str:
 
     No two games have the same receipts, because each is made with random text of its own.
     """
-    marks = []
+    turn_values = []
     for turn in turns:
         receipts = [[seat, turn.actions[seat].receipt] for seat in SEATS if seat in turn.actions]
-        marks.append([turn.moment, receipts])
-    return hashlib.sha256(msgspec.json.encode([game, marks])).hexdigest()
+        turn_values.append([turn.moment, receipts])
+    return hashlib.sha256(msgspec.json.encode([game, turn_values])).hexdigest()
 
 
 def game_length_s(entries: Sequence[Entry]) -> float:

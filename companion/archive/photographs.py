@@ -44,18 +44,18 @@ _MEGABYTE = 1_000_000
 class PhotographAlbum:
     """The photographs on disk, one for each turn.
 
-    `limit_mb` is their maximum size in megabytes, 0 to store none. `has_room` returns whether the
-    disk has room for optional files.
+    `limit_mb` is their maximum size in megabytes, 0 to store none. `has_disk_space` returns whether
+    the disk has room for optional files.
     """
 
     def __init__(
-        self, folder: Path, limit_mb: int = 200, has_room: Callable[[], bool] = lambda: True
+        self, folder: Path, limit_mb: int = 200, has_disk_space: Callable[[], bool] = lambda: True
     ) -> None:
         self.folder = folder
         self.trouble = ""
         """Sentence on why photographs cannot be written. Empty if they can."""
         self._limit_bytes = limit_mb * _MEGABYTE
-        self._has_room = has_room
+        self._has_disk_space = has_disk_space
 
     def moments(self, game: int) -> tuple[str, ...]:
         """Return the moments of a game that have a photograph, oldest first."""
@@ -85,7 +85,7 @@ class PhotographAlbum:
         """
         if not self._limit_bytes or not _MOMENT.fullmatch(moment):
             return
-        if not self._has_room():
+        if not self._has_disk_space():
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         path = self.path(game, moment)
         path.parent.mkdir(parents=True, exist_ok=True)

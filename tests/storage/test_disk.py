@@ -66,7 +66,7 @@ def test_a_filling_disk_stops_photographs_first(tmp_path: Path) -> None:
     assert space.warning == ""
     # Photographs stop below 64 MB, and games below 24 MB. Each level ends a quarter above its limit
     # (80 MB and 30 MB), so that it does not change with every file.
-    for megabytes, level, has_room, may_begin in (
+    for megabytes, level, takes_photographs, may_begin in (
         (63, DiskLevel.SHORT, False, True),
         (70, DiskLevel.SHORT, False, True),
         (23, DiskLevel.FULL, False, False),
@@ -76,7 +76,7 @@ def test_a_filling_disk_stops_photographs_first(tmp_path: Path) -> None:
     ):
         free_bytes = megabytes * 1_000_000
         state = space.measure(), space.allows_photographs, space.allows_new_game
-        assert state == (level, has_room, may_begin), megabytes
+        assert state == (level, takes_photographs, may_begin), megabytes
 
 
 def test_a_full_disk_is_reported_and_stops_games(tmp_path: Path) -> None:
@@ -155,7 +155,9 @@ def open_housekeeping(
         journal = journal_of(rig.table)
         clock = rig.clock
         space = DiskSpace(folder, count_free)
-        album = PhotographAlbum(folder / "photographs", has_room=lambda: space.allows_photographs)
+        album = PhotographAlbum(
+            folder / "photographs", has_disk_space=lambda: space.allows_photographs
+        )
         history = History(
             journal,
             folder / "history",
