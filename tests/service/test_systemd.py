@@ -1,6 +1,7 @@
 """Test what the service reports to systemd: readiness, its status, and that no loop hangs.
 
-A socket of the test stands for systemd. Two tests wait in real time for the watchdog's interval.
+A socket of the test stands for systemd. The service feeds the watchdog (the report `WATCHDOG=1`) as
+long as no loop is late. Two tests wait in real time for the watchdog's interval.
 """
 
 from __future__ import annotations
@@ -48,6 +49,7 @@ class ManagerSocket:
         return [fields[name] for fields in self.reports.copy() if name in fields]
 
     def close(self) -> None:
+        """End the thread by an empty datagram, and close the socket."""
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as line:
             line.sendto(b"", str(self.path))
         self._thread.join()
@@ -62,7 +64,10 @@ def manager(tmp_path: Path) -> Iterator[ManagerSocket]:
 
 
 def environment(manager: ManagerSocket, folder: Path, watchdog_us: int = 150_000) -> dict[str, str]:
-    """Make the service's folder. Return the variables with which systemd starts a service."""
+    """Make the service's folder. Return the variables with which systemd starts a service.
+
+    :param watchdog_us: interval of the watchdog in microseconds
+    """
     folder.mkdir(exist_ok=True)
     return {
         "NOTIFY_SOCKET": str(manager.path),
@@ -79,6 +84,7 @@ def open_companion(folder: Path) -> Companion:
 
 
 def test_a_service_needs_no_systemd(tmp_path: Path) -> None:
+    # Without systemd's variables everything may be called, and has no effect.
     manager = ServiceManager({})
     assert (manager.has_receiver, manager.watchdog_s, manager.folder) == (False, None, None)
     manager.notify(READY="1")
@@ -103,6 +109,7 @@ def test_the_watchdog_is_fed_while_no_loop_hangs(tmp_path: Path, manager: Manage
         late_loops: dict[str, float] = {}
         companion.health.late_loops = lambda: late_loops  # type: ignore[method-assign] # lets a loop seem to hang
         with SystemdReporter(companion, ServiceManager(environment(manager, run_folder))):
+            # All loops are alive. The first report says that the service is ready.
             until("the watchdog is fed", lambda: len(manager.values("WATCHDOG")) >= 3)
             assert manager.reports[0] == {
                 "READY": "1",
@@ -110,6 +117,9 @@ def test_the_watchdog_is_fed_while_no_loop_hangs(tmp_path: Path, manager: Manage
                 "STATUS": companion.table.view().sign.text,
             }
             assert (run_folder / "lamp").read_text() == "ready"
+
+            # The table's loop hangs, which is reported. When another report shows that the reporter
+            # still works, it has not fed the watchdog.
             late_loops["table"] = 12.0
             until(
                 "the fault is reported",
@@ -121,6 +131,8 @@ def test_the_watchdog_is_fed_while_no_loop_hangs(tmp_path: Path, manager: Manage
             until("another report", lambda: len(manager.reports) > report_count)
             assert len(manager.values("WATCHDOG")) == fed_count
             assert (run_folder / "lamp").read_text() == "fault"
+
+            # The loop is alive again.
             late_loops.clear()
             until("it is fed again", lambda: len(manager.values("WATCHDOG")) > fed_count)
             until("the lamp is ready", lambda: (run_folder / "lamp").read_text() == "ready")
@@ -142,29 +154,38 @@ def test_a_game_survives_a_service_that_hangs(tmp_path: Path, manager: ManagerSo
     def is_game_on() -> bool:
         return "".join(manager.values("STATUS")[-1:]).startswith("Outbuffered: ")
 
+    # A game is on.
     process = start("--game", "outbuffered")
     try:
         until("the game is on", is_game_on)
         assert manager.values("READY") == ["1"]
         assert (run_folder / "lamp").read_text() == "ready"
-        process.send_signal(signal.SIGSTOP)  # the whole process hangs
+
+        # The whole process hangs. A live service would feed the watchdog at least twice within 2.5
+        # s: once a second, which is a third of the interval of 3 s. One report may still have been
+        # on its way.
+        process.send_signal(signal.SIGSTOP)
         fed_count = len(manager.values("WATCHDOG"))
-        # A live service would feed the watchdog at least twice meanwhile: once a second, a third of
-        # the interval of 3 s. One report may still have been on its way.
         assert not threading.Event().wait(2.5)
         assert len(manager.values("WATCHDOG")) - fed_count <= 1
+
+        # So systemd would kill the process and start it again.
         process.kill()
         process.wait()
         process = start()
         until("the service is ready", lambda: len(manager.values("READY")) == 2)
-        assert is_game_on(), "the game is lost"
+        assert is_game_on(), "the game must go on"
+
+        # A deletion is staged, as by `stage_deletion`, and the service restarts itself.
         (tmp_path / STAGED_FOLDER).mkdir()
         (tmp_path / STAGED_FOLDER / "forget").touch()
         process.send_signal(signal.SIGUSR1)
         until("it is ready once more", lambda: len(manager.values("READY")) == 3)
         assert "Restarts" in manager.values("STATUS")
-        assert not is_game_on(), "the games are not deleted"
+        assert not is_game_on(), "the games must be deleted"
         assert not (tmp_path / STAGED_FOLDER).exists()
+
+        # systemd ends the service.
         process.terminate()
         assert process.wait(60) == 0
         until("the end is reported", lambda: manager.values("STOPPING") == ["1"])
