@@ -91,7 +91,7 @@ def wifi(_: argparse.Namespace) -> int:
     return run_wifi(RUN_FOLDER / REQUEST_FILE, ANSWER_FILE, WifiControl())
 
 
-def run_command(command: Sequence[str]) -> tuple[int, str]:
+def run_command(arguments: Sequence[str]) -> tuple[int, str]:
     """Run a command in English. Return its exit status and its output.
 
     The output is what the command has written to standard error, or if that is nothing, to standard
@@ -99,9 +99,10 @@ def run_command(command: Sequence[str]) -> tuple[int, str]:
     not end within `COMMAND_TIMEOUT_S`.
     """
     english = {**os.environ, "LC_ALL": "C"}
+    program = arguments[0]
     try:
         result = subprocess.run(
-            command,
+            arguments,
             capture_output=True,
             text=True,
             timeout=COMMAND_TIMEOUT_S,
@@ -109,9 +110,9 @@ def run_command(command: Sequence[str]) -> tuple[int, str]:
             env=english,
         )
     except FileNotFoundError:
-        return 127, f"{command[0]} is not installed: sudo apt install network-manager dnsmasq-base"
+        return 127, f"{program} is not installed: sudo apt install network-manager dnsmasq-base"
     except subprocess.TimeoutExpired:
-        return 1, f"{command[0]} does not answer"
+        return 1, f"{program} does not answer"
     return result.returncode, (result.stderr or result.stdout).strip()
 
 

@@ -145,7 +145,7 @@ def make_backup(
     settings: Settings,
     settings_file: Path,
     clock: Clock,
-    photographs: bool,
+    with_photographs: bool,
     target: IO[bytes],
 ) -> BackupManifest:
     """Write a backup to `target`, and return its manifest. The service may be running.
@@ -153,7 +153,7 @@ def make_backup(
     Raises `JournalError` if the games cannot be read, and `SystemTrouble` if the disk refuses.
 
     :param settings_file: path of the settings file
-    :param photographs: whether to include the photographs of all turns
+    :param with_photographs: whether to include the photographs of all turns
     """
     state = settings.journal_path.parent
     with disk_errors(), zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -167,7 +167,7 @@ def make_backup(
             if path.exists():
                 archive.write(path, name)
         album = PhotographAlbum(settings.photographs_path)
-        count = _write_photographs(archive, album, running_game) if photographs else 0
+        count = _write_photographs(archive, album, running_game) if with_photographs else 0
         manifest = BackupManifest(
             BACKUP_FORMAT, __version__, clock.wall_s(), games, count, running_game
         )

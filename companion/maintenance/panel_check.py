@@ -69,7 +69,7 @@ class PanelCheckFeature:
     """Sentence on why there is no panel and what to do. Empty if there is one."""
     is_simulated: bool
     """Whether the panel has no real pins."""
-    broker: Callable[[], str] = lambda: ""
-    """Returns a sentence on the connection to the MQTT broker, which the same page shows. Empty if
-    no broker is set.
+    broker_sentence: Callable[[], str] = lambda: ""
+    """Returns the state of the connection to the MQTT broker, which the same page shows, as a
+    sentence. Empty if no broker is set.
     """

@@ -202,14 +202,14 @@ class Upkeep:
         self.running = with_changes(self.running, at_once)
         self._use(self.running)
 
-    def backup(self, photographs: bool, target: IO[bytes]) -> str:
+    def backup(self, with_photographs: bool, target: IO[bytes]) -> str:
         """Write a backup to `target`, and return a sentence about its contents.
 
         Raises what `make_backup` raises.
 
-        :param photographs: whether to include the photographs of all turns
+        :param with_photographs: whether to include the photographs of all turns
         """
-        manifest = make_backup(self.running, self.path, self._clock, photographs, target)
+        manifest = make_backup(self.running, self.path, self._clock, with_photographs, target)
         with suppress(OSError):
             self._mark_path(BACKUP_MARK).touch()
         return manifest.sentence()

@@ -86,11 +86,11 @@ class BoardWatch(Closeable):
         return open_camera(self._settings.camera, self._clock, source, self.phone)
 
     def watch(
-        self, opener: Cameras, offers: Callable[[], tuple[CameraOffer, ...]] = lambda: ()
+        self, opener: Cameras, list_offers: Callable[[], tuple[CameraOffer, ...]] = lambda: ()
     ) -> None:
         """Watch the board with a camera that `opener` opens.
 
-        :param offers: lists the cameras among which the owner may choose on a page
+        :param list_offers: lists the cameras among which the owner may choose on a page
         """
         settings = self._settings.camera
         table = self._table
@@ -98,7 +98,7 @@ class BoardWatch(Closeable):
             {name: game.kit(game.options({})) for name, game in GAMES.items()}
         )
         max_frames = MAX_SETTLED_IF_SMALL if settings.is_small else MAX_SETTLED
-        self.eye = eye = BoardEye(reader, settings.source, offers, max_frames)
+        self.eye = eye = BoardEye(reader, settings.source, list_offers, max_frames)
 
         listeners = WatchListeners(
             on_reading=table.handle_reading,

@@ -34,8 +34,8 @@ class Announcer:
     `SpeechPolicy` owns it. It has no thread: whoever asks for the `recent` sentences makes it look
     at the table. Any thread may ask.
 
-    :param version: returns a number that grows with each change of the table
-    :param view: returns what a spectator may know
+    :param get_version: returns a number that grows with each change of the table
+    :param get_view: returns what a spectator may know
     :param began_at_s: Unix time of the start, in seconds. The first sentence gets the number of its
         milliseconds, so that numbers also grow over a restart
     :param says_everything: whether to say also who sits down, every event, and every instruction to
@@ -44,14 +44,14 @@ class Announcer:
 
     def __init__(
         self,
-        version: Callable[[], int],
-        view: Callable[[], TableView],
+        get_version: Callable[[], int],
+        get_view: Callable[[], TableView],
         began_at_s: float,
         says_everything: bool = False,
     ) -> None:
         self.says_everything = says_everything
-        self._version = version
-        self._view = view
+        self._get_version = get_version
+        self._get_view = get_view
         self._number = round(began_at_s * 1000)
         self._recent: deque[Utterance] = deque(maxlen=MAX_RECENT)
         self._last_view: TableView | None = None
@@ -63,9 +63,9 @@ class Announcer:
     def recent(self) -> tuple[Utterance, ...]:
         """Return the last sentences, oldest first, including those of the newest change."""
         with self._lock:
-            if self._version() != self._last_version:
+            if self._get_version() != self._last_version:
                 before = self._last_view
-                self._last_view = view = self._view()
+                self._last_view = view = self._get_view()
                 self._last_version = view.version
                 # What happened before the first look at the table is old news.
                 if before:

@@ -80,7 +80,7 @@ def backup_bytes(settings: Settings, photographs: bool = True) -> bytes:
         settings,
         Path(settings.state_dir) / "settings.toml",
         FakeClock(),
-        photographs=photographs,
+        with_photographs=photographs,
         target=target,
     )
     return target.getvalue()

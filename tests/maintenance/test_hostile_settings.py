@@ -84,7 +84,7 @@ def test_a_backup_brings_no_paths_and_no_addresses(tmp_path: Path) -> None:
         '[mqtt]\nca_file = "/dev/zero"\npassword_file = "/etc/shadow"\n'
     )
     with (tmp_path / "b.zip").open("wb") as target:
-        make_backup(there, hostile_file, FakeClock(), photographs=False, target=target)
+        make_backup(there, hostile_file, FakeClock(), with_photographs=False, target=target)
 
     # It is restored on a table that has a host name of its own.
     here.mkdir()

@@ -277,7 +277,9 @@ def test_backups_contain_no_secret_of_a_game(rig: WebRig, tmp_path: Path) -> Non
     begin(rig, "kahmate")
     target = io.BytesIO()
     settings = Settings(state_dir=str(tmp_path))
-    make_backup(settings, tmp_path / "settings.toml", rig.clock, photographs=False, target=target)
+    make_backup(
+        settings, tmp_path / "settings.toml", rig.clock, with_photographs=False, target=target
+    )
     with zipfile.ZipFile(target) as archive:
         content = b"".join(archive.read(name) for name in archive.namelist())
     fair = session_of(rig.table).chance
