@@ -392,11 +392,11 @@ class Companion(Closeable):
         folder = ServiceManager().folder
         if folder is None:
             return
-        own = OwnWifi(folder, self.clock, self._hotspot_password, self.table.set_own_wifi)
-        self.own_wifi = own
-        self.housekeeping.tasks.append(own.step)
+        own_wifi = OwnWifi(folder, self.clock, self._hotspot_password, self.table.set_own_wifi)
+        self.own_wifi = own_wifi
+        self.housekeeping.tasks.append(own_wifi.step)
         if self.panel and "table" in self.panel.pressed_buttons:
-            own.open(PUBLIC_PASSWORD)
+            own_wifi.open(PUBLIC_PASSWORD)
 
     def _hotspot_password(self) -> str:
         """Return the password of the hotspot: a public one until the table has an owner."""

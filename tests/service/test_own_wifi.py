@@ -84,20 +84,20 @@ class Machine:
         """Whether a request of the service waits to be carried out."""
         return (self.root / "wifi").exists()
 
-    def carry_out(self, own: OwnWifi) -> None:
+    def carry_out(self, own_wifi: OwnWifi) -> None:
         """Do what the unit does for the pending request, then run one round of the service."""
         assert self.has_request, "the service must have made a request"
         run_wifi(self.root / "wifi", self.root / "answer", self.control)
-        own.step()
+        own_wifi.step()
 
     def open_hotspot(self) -> OwnWifi:
         """Start a service that has no address for so long that the hotspot opens."""
-        own = self.open_service()
+        own_wifi = self.open_service()
         self.clock.advance(NO_ADDRESS_TIMEOUT_S)
-        own.step()
-        self.carry_out(own)
-        assert own.hotspot is not None
-        return own
+        own_wifi.step()
+        self.carry_out(own_wifi)
+        assert own_wifi.hotspot is not None
+        return own_wifi
 
     def _run(self, command: Sequence[str]) -> tuple[int, str]:
         self.commands.append(" ".join(command))
@@ -130,17 +130,17 @@ def machine(tmp_path: Path) -> Machine:
 def test_two_minutes_without_address_open_the_hotspot(machine: Machine) -> None:
     # One second too early, nothing happens. The containers' address does not count.
     machine.addresses = [CONTAINERS]
-    own = machine.open_service()
+    own_wifi = machine.open_service()
     machine.clock.advance(NO_ADDRESS_TIMEOUT_S - 1)
-    own.step()
+    own_wifi.step()
     assert not machine.has_request, "the hotspot must not open before two minutes are over"
 
     # After two minutes the hotspot opens and the service knows it.
     machine.clock.advance(1)
-    own.step()
-    machine.carry_out(own)
-    assert own.hotspot is not None
-    assert own.hotspot.name.startswith("Tabletop ")
+    own_wifi.step()
+    machine.carry_out(own_wifi)
+    assert own_wifi.hotspot is not None
+    assert own_wifi.hotspot.name.startswith("Tabletop ")
     assert machine.is_open_reports[-1] is True
 
     # NetworkManager opens it as an access point ("ap"), but not by itself at the next start.
@@ -153,16 +153,16 @@ def test_two_minutes_without_address_open_the_hotspot(machine: Machine) -> None:
 
 
 def test_a_cable_keeps_the_hotspot_closed(machine: Machine) -> None:
-    own = machine.open_service()
+    own_wifi = machine.open_service()
     machine.clock.advance(NO_ADDRESS_TIMEOUT_S)
     machine.addresses = [CABLE]
-    own.step()
+    own_wifi.step()
     assert not machine.has_request, "the hotspot must not open although a cable is plugged in"
 
     # Pulling the cable hours later is no start without a network.
     machine.addresses = []
     machine.clock.advance(10 * NO_ADDRESS_TIMEOUT_S)
-    own.step()
+    own_wifi.step()
     assert not machine.has_request, "the hotspot must not open when a network is lost later"
 
 
@@ -175,14 +175,14 @@ def test_a_cable_keeps_the_hotspot_closed(machine: Machine) -> None:
 )
 def test_a_failed_wifi_reopens_the_hotspot(machine: Machine, error: str, sentence: str) -> None:
     """The hotspot comes back after a failed attempt, and the owner can try again."""
-    own = machine.open_hotspot()
+    own_wifi = machine.open_hotspot()
 
     # The first attempt fails. The same hotspot is open again, with a sentence on the reason.
-    hotspot_before = own.hotspot
+    hotspot_before = own_wifi.hotspot
     machine.reply = (4, error)
-    own.join(HOME)
-    machine.carry_out(own)
-    assert (own.hotspot, own.trouble) == (hotspot_before, sentence)
+    own_wifi.join(HOME)
+    machine.carry_out(own_wifi)
+    assert (own_wifi.hotspot, own_wifi.trouble) == (hotspot_before, sentence)
     assert machine.is_open_reports[-1] is True
     assert HOTSPOT_ADDRESS in {address.ip for address in machine.addresses}
     assert not machine.control.joined_profile.path.exists(), (
@@ -191,14 +191,14 @@ def test_a_failed_wifi_reopens_the_hotspot(machine: Machine, error: str, sentenc
 
     # During the second attempt another request is refused.
     machine.reply = (0, "")
-    own.join(HOME)
-    assert (own.joining_name, own.trouble) == ("Home", "")
+    own_wifi.join(HOME)
+    assert (own_wifi.joining_name, own_wifi.trouble) == ("Home", "")
     with pytest.raises(Illegal, match="try again in a minute"):
-        own.join(HOME)
+        own_wifi.join(HOME)
 
     # The second attempt succeeds, which closes the hotspot and deletes its profile.
-    machine.carry_out(own)
-    assert (own.hotspot, own.joining_name) == (None, "")
+    machine.carry_out(own_wifi)
+    assert (own_wifi.hotspot, own_wifi.joining_name) == (None, "")
     assert machine.is_open_reports[-1] is False
     assert not machine.control.hotspot_profile.path.exists()
 
@@ -208,23 +208,23 @@ def test_a_failed_wifi_reopens_the_hotspot(machine: Machine, error: str, sentenc
 
 
 def test_a_failed_wifi_replaces_no_known_one(machine: Machine) -> None:
-    own = machine.open_hotspot()
-    own.join(HOME)
-    machine.carry_out(own)
+    own_wifi = machine.open_hotspot()
+    own_wifi.join(HOME)
+    machine.carry_out(own_wifi)
 
     # A second Wi-Fi cannot be joined: NetworkManager still knows the first one.
     known_profile = machine.control.joined_profile.text()
     machine.reply = (4, NOT_FOUND_ERROR)
-    own.join(Wifi("Elsewhere", "no such word"))
-    machine.carry_out(own)
+    own_wifi.join(Wifi("Elsewhere", "no such word"))
+    machine.carry_out(own_wifi)
     assert machine.control.joined_profile.text() == known_profile
 
     # The hotspot was closed before the attempt, so it opens only if the first Wi-Fi stays away.
-    assert own.hotspot is None
+    assert own_wifi.hotspot is None
     machine.clock.advance(NO_ADDRESS_TIMEOUT_S)
-    own.step()
-    machine.carry_out(own)
-    assert own.hotspot is not None, "the hotspot must open if no network comes back"
+    own_wifi.step()
+    machine.carry_out(own_wifi)
+    assert own_wifi.hotspot is not None, "the hotspot must open if no network comes back"
 
 
 @pytest.mark.parametrize("name", ["日本", "$HOME `id`", "a;b\\s", "=[wifi]", "a" * 32])
@@ -252,9 +252,9 @@ def test_names_and_passwords_reach_the_radio_unchanged(
 )
 def test_both_sides_refuse_impossible_wifi(machine: Machine, wifi: Wifi, reason: str) -> None:
     # The service refuses such a Wi-Fi and makes no request.
-    own = machine.open_hotspot()
+    own_wifi = machine.open_hotspot()
     with pytest.raises(Malformed, match=reason):
-        own.join(wifi)
+        own_wifi.join(wifi)
     assert not machine.has_request
 
     # Root does not rely on the service, and refuses the request as well.
@@ -278,18 +278,18 @@ def test_a_hotspot_that_cannot_open_is_reported_once(
         (machine.root / "sys/class/net/wlan0/phy80211").rmdir()
     else:
         machine.refuses_hotspot = True
-    own = machine.open_service()
+    own_wifi = machine.open_service()
     machine.clock.advance(NO_ADDRESS_TIMEOUT_S)
-    own.step()
-    machine.carry_out(own)
-    assert own.hotspot is None
-    assert own.trouble.startswith(sentence)
+    own_wifi.step()
+    machine.carry_out(own_wifi)
+    assert own_wifi.hotspot is None
+    assert own_wifi.trouble.startswith(sentence)
     assert machine.is_open_reports[-1] is False
     assert not machine.control.hotspot_profile.path.exists()
 
     # The machine cannot do better later, so the service does not ask it again.
     machine.clock.advance(10 * NO_ADDRESS_TIMEOUT_S)
-    own.step()
+    own_wifi.step()
     assert not machine.has_request
 
 
@@ -309,11 +309,11 @@ def test_a_restarted_service_knows_an_open_hotspot(machine: Machine) -> None:
 
 
 def test_a_request_without_answer_is_dropped(machine: Machine) -> None:
-    own = machine.open_hotspot()
-    own.join(HOME)
+    own_wifi = machine.open_hotspot()
+    own_wifi.join(HOME)
     machine.clock.advance(ANSWER_TIMEOUT_S)
-    own.step()
-    assert own.trouble == "The machine does not change its Wi-Fi: restart it."
+    own_wifi.step()
+    assert own_wifi.trouble == "The machine does not change its Wi-Fi: restart it."
     assert not machine.has_request, "the dropped request must not be carried out later"
 
 
@@ -364,15 +364,15 @@ class InstalledTable:
 
     def __init__(self, companion: Companion, machine: Machine, hands: SimulatedPanelHands) -> None:
         assert companion.own_wifi is not None
-        self.companion, self.machine, self.own = companion, machine, companion.own_wifi
+        self.companion, self.machine, self.own_wifi = companion, machine, companion.own_wifi
         self.hands = hands
         self.app = companion.server.app
 
     def open_hotspot(self) -> None:
         """Let the service be without an address for so long that the hotspot opens."""
         self.machine.clock.advance(NO_ADDRESS_TIMEOUT_S)
-        self.own.step()
-        self.machine.carry_out(self.own)
+        self.own_wifi.step()
+        self.machine.carry_out(self.own_wifi)
 
     def get(self, path: str, near: bool = True) -> str:
         """Return the text of a page, for a phone in the hotspot's network or elsewhere."""
@@ -441,16 +441,16 @@ def test_a_first_evening_without_screen_shell_or_network(
         machine.reply = (4, WRONG_PASSWORD_ERROR)
         page = table.try_wifi("Home", "wrong horse")
         assert "The table is joining the Wi-Fi Home." in page
-        assert f"{table.own.hotspot.name} comes back in a minute" in page  # type: ignore[union-attr] # it is open
-        machine.carry_out(table.own)
+        assert f"{table.own_wifi.hotspot.name} comes back in a minute" in page  # type: ignore[union-attr] # it is open
+        machine.carry_out(table.own_wifi)
         assert "The password of the Wi-Fi Home is wrong." in table.get("/")
         assert "wrong horse" not in table.get("/wifi")
 
         # With the right password the table joins. Then only the owner may change its Wi-Fi.
         machine.reply = (0, "")
         table.try_wifi("Home", "right horse")
-        machine.carry_out(table.own)
-        assert table.own.hotspot is None
+        machine.carry_out(table.own_wifi)
+        assert table.own_wifi.hotspot is None
         assert 'href="/wifi"' not in table.get("/", near=False)
         assert "Enter the owner’s key" in table.get("/wifi", near=False)
 
@@ -461,15 +461,15 @@ def test_only_the_owner_changes_the_wifi(machine: Machine, monkeypatch: pytest.M
         owner = table.app.test_client()
         owner.post("/host", data={"key": table.companion.host_key, "back": "/wifi"})
         table.open_hotspot()
-        assert table.own.hotspot is not None
-        assert table.own.hotspot.password not in (PUBLIC_PASSWORD, table.companion.host_key)
+        assert table.own_wifi.hotspot is not None
+        assert table.own_wifi.hotspot.password not in (PUBLIC_PASSWORD, table.companion.host_key)
 
         # Another phone in the hotspot can neither change the Wi-Fi nor learn a secret.
         assert "Enter the owner’s key" in table.get("/wifi")
         assert "Enter the owner’s key" in table.try_wifi("Home", "right horse")
         assert not machine.has_request
         assert table.companion.host_key not in table.get("/wifi")
-        assert table.own.hotspot.password not in table.get("/"), (
+        assert table.own_wifi.hotspot.password not in table.get("/"), (
             "the table screen must not show the password"
         )
 
@@ -492,9 +492,9 @@ def test_holding_the_table_button_opens_the_hotspot(
     # At the second start it is held: the hotspot opens with the public password in spite of the
     # cable and the owner. The page that changes the Wi-Fi still asks for the owner key.
     with open_table(machine, monkeypatch, is_button_held=True) as table:
-        machine.carry_out(table.own)
-        assert table.own.hotspot is not None
-        assert table.own.hotspot.password == PUBLIC_PASSWORD
+        machine.carry_out(table.own_wifi)
+        assert table.own_wifi.hotspot is not None
+        assert table.own_wifi.hotspot.password == PUBLIC_PASSWORD
         assert "Enter the owner’s key" in table.get("/wifi")
 
 
@@ -507,10 +507,10 @@ def test_no_page_or_file_contains_wifi_passwords(
         table.open_hotspot()
         machine.reply = (4, WRONG_PASSWORD_ERROR)
         table.try_wifi("Home", "wrong horse")
-        machine.carry_out(table.own)
+        machine.carry_out(table.own_wifi)
         machine.reply = (0, "")
         table.try_wifi("Home", "right horse")
-        machine.carry_out(table.own)
+        machine.carry_out(table.own_wifi)
 
         # Collect the pages that the owner sees, a backup, and a support bundle.
         owner = table.app.test_client()
