@@ -7,6 +7,7 @@ of a game.
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -38,6 +39,12 @@ from web.hub.app import create_hub_app
 from web.hub.host import JoinedTable
 from web.hub.room import HubRoom, HubTable
 
+# A browser elsewhere on the network.
+ELSEWHERE = {"REMOTE_ADDR": "192.0.2.50"}
+# The owner key of the hub.
+HUB_KEY = "abcde-fghij"
+# Headers of a request by the hub's owner.
+OWNER_HEADERS = {"X-Host-Key": HUB_KEY}
 # Names of the people at the tables, two for each.
 NAMES = [
     "Mara", "Jonas", "Ines", "Theo", "Lea", "Olaf", "Sami", "Ruth", "Kofi", "Anna", "Yuki",
@@ -194,7 +201,7 @@ def open_hub_pages(
         WebSettings(**web),
         lambda: ("http://192.0.2.7:8500/",),
         b"k" * 32,
-        "abcde-fghij",
+        HUB_KEY,
         template_cache=templates_folder(),
     )
     app = create_hub_app(room, league, cast(Any, host or RecordingHost()), clock, site)
@@ -202,3 +209,8 @@ def open_hub_pages(
         yield app
     finally:
         app.extensions["streams"].close()
+
+
+def text_of(html: str) -> str:
+    """Return the text of a page without tags, with one blank between words."""
+    return " ".join(re.sub(r"<[^>]*>", " ", html).split())

@@ -90,7 +90,7 @@ class PhoneCameraFeature:
     """Passes the phone's pictures to the reader of the board."""
     pairing: PhonePairing
     """Which phone is the camera, and the code for the next one."""
-    board_eye: Callable[[], BoardEye | None]
+    find_board_eye: Callable[[], BoardEye | None]
     """Returns what reads the board, or None while no camera is in use."""
     status: Callable[[], CameraStatus]
     """Returns the state of the camera."""
@@ -113,7 +113,7 @@ class PhoneCameraFeature:
     def choose_camera(self) -> None:
         """Let the reader of the board use the paired phone, or else the configured camera."""
         self.connection.phone = self.pairing.token
-        board_eye = self.board_eye()
+        board_eye = self.find_board_eye()
         if board_eye:
             board_eye.link.choose(PHONE if self.is_camera else "")
 

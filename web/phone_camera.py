@@ -73,7 +73,7 @@ class PhoneCameraPages:
     def pair(self, code: ShortText) -> Response:
         """Make this phone the camera. Every code pairs only one phone."""
         phone_camera = self._phone_camera
-        if phone_camera.board_eye() is None:
+        if phone_camera.find_board_eye() is None:
             raise wrong_phase(say("The camera is switched off in the settings"))
         token = phone_camera.pairing.pair(code, request.remote_addr or "")
         phone_camera.choose_camera()
@@ -113,7 +113,7 @@ class PhoneCameraPages:
 
     def _add_reading(self, answer: EyeJson) -> None:
         """Add the reading of the board to an answer: drawing, sentence, and whether all is well."""
-        board_eye = self._phone_camera.board_eye()
+        board_eye = self._phone_camera.find_board_eye()
         status = self._phone_camera.status()
         sees_board = status.state is CameraState.SEES_BOARD
         board = board_eye.board() if board_eye and sees_board else None

@@ -58,7 +58,7 @@ class PhoneCameraServer(Closeable):
         self.phone_camera = PhoneCameraFeature(
             connection=board.phone,
             pairing=PhonePairing(settings.journal_path.with_name("phone.json"), clock.monotonic_s),
-            board_eye=lambda: board.eye,
+            find_board_eye=lambda: board.eye,
             status=lambda: table.view().devices.camera,
             urls=urls,
             open_address=self.open_address,

@@ -27,7 +27,7 @@ from companion.service.app import Companion
 from companion.table.session import Phase
 from fuzz.endings import check_game_goes_on, check_replay, follow_and_resume
 from fuzz.running import Probe, Target
-from web.routes.openapi import PATH
+from web.routes.openapi import DOCUMENT_PATH
 
 ROLES = ("nobody", "south", "north", "host")
 # Paths that contain one of these are left out: streams, which never end, and answers that take half
@@ -164,7 +164,7 @@ def requests(folder: Path, seed: int) -> Iterator[Probe]:
     with open_installation(folder) as installation:
         installation.rng = Random(seed)
         installation.begin(installation.rng.choice(sorted(GAMES)))
-        schema = schemathesis.openapi.from_wsgi(PATH, installation.app)
+        schema = schemathesis.openapi.from_wsgi(DOCUMENT_PATH, installation.app)
         operations = [operation.ok() for operation in schema.get_all_operations()]
         operations = [
             operation

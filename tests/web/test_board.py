@@ -31,12 +31,12 @@ def test_norths_board_is_rotated_by_half_a_turn(game: Any) -> None:
     for_south = board_svg(picture)
     for_north = board_svg(picture, quarters=2)
     robot = re.compile(r'<use href="#robot-s" x="([-\d.]+)" y="([-\d.]+)"')
-    (x0, y0), (x1, y1) = (
+    (south_x, south_y), (north_x, north_y) = (
         tuple(map(float, robot.findall(svg)[0])) for svg in (for_south, for_north)
     )
     # a1 is at the bottom left for South, and at the top right for North
-    assert x0 < x1
-    assert y0 > y1
+    assert south_x < north_x
+    assert south_y > north_y
     assert 'aria-label="purple robot a1"' in for_north
 
 

@@ -6,7 +6,6 @@ owner can do. Most pages show a room of twelve tables that have played some of r
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from threading import Thread
 from typing import Any
@@ -15,18 +14,21 @@ from weakref import ref
 import msgspec
 import pytest
 from flask import Flask
-from hub_room import RecordingHost, open_hub_pages, played_records, room_of_twelve
+from hub_room import (
+    ELSEWHERE,
+    OWNER_HEADERS,
+    RecordingHost,
+    open_hub_pages,
+    played_records,
+    room_of_twelve,
+    text_of,
+)
 
 from companion.core.clock import FakeClock
 from companion.table.public.messages import PublicState, PublicView, encode_public
 from companion.table.seats.staff_call import Call
 from web.hub.host import TABLE_CODE_S
 from web.hub.room import SILENCE_TIMEOUT_S, HubRoom, HubTable, Notifier, TimedRecord
-
-# A browser elsewhere on the network.
-FAR = {"REMOTE_ADDR": "192.0.2.50"}
-# Headers of a request by the hub's owner.
-KEY = {"X-Host-Key": "abcde-fghij"}
 
 
 @pytest.fixture(scope="module")
@@ -57,11 +59,6 @@ def html_of(app: Flask, path: str, **more: Any) -> str:
     return answer.text
 
 
-def text_of(html: str) -> str:
-    """Return the text of a page without tags, with one blank between words."""
-    return " ".join(re.sub(r"<[^>]*>", " ", html).split())
-
-
 def room_of_one(clock: FakeClock, delay_s: float = 0) -> HubRoom:
     """Return the room of a hub with one table, `a`, which has the number 1."""
     room = HubRoom("", clock, delay_s=delay_s)
@@ -87,11 +84,11 @@ def test_the_hubs_key_and_code_stay_secret(app: Flask) -> None:
     browser = app.test_client()
     code = app.extensions["table_join_code"].code
     for path in ("/", "/host", "/watch", "/card", "/standings"):
-        for headers in ({}, KEY):
+        for headers in ({}, OWNER_HEADERS):
             assert "abcde-fghij" not in browser.get(path, headers=headers).text, path
     shown = f"{code[:3]}-{code[3:]}"
     assert shown in html_of(app, "/")
-    far = html_of(app, "/", environ_overrides=FAR)
+    far = html_of(app, "/", environ_overrides=ELSEWHERE)
     assert shown not in far
     assert code not in far
 
@@ -111,7 +108,7 @@ def test_a_silent_table_is_named_until_it_returns() -> None:
         assert "Table 1: It is silent." in text
         assert "Not connected" in text
         change = {"numbers": [1], "values": {"table.theme": "dark"}}
-        refused = app.test_client().post("/api/hub/settings", json=change, headers=KEY)
+        refused = app.test_client().post("/api/hub/settings", json=change, headers=OWNER_HEADERS)
         assert "Not connected: table 1." in refused.get_json()["error"]["message"]
 
         # it returns, and the hub itself has trouble now
@@ -135,7 +132,7 @@ def test_a_table_is_watched_by_its_number(app: Flask) -> None:
     # table 1 has a short address and a page
     assert browser.get("/1").headers["Location"] == "/watch/1"
     assert browser.get("/watch/99").status_code == 404
-    html = html_of(app, "/watch/1", environ_overrides=FAR)
+    html = html_of(app, "/watch/1", environ_overrides=ELSEWHERE)
     assert "Mara" in html
     assert 'data-live="/live/watch/1"' in html
 
@@ -354,13 +351,13 @@ def test_only_the_owner_commands_the_hub(
 ) -> None:
     browser = app.test_client()
     path = f"/api/hub/{route}"
-    assert browser.post(path, json=body, environ_overrides=FAR).status_code == 403
+    assert browser.post(path, json=body, environ_overrides=ELSEWHERE).status_code == 403
     assert request_to_host not in host.calls
-    assert browser.post(path, json=body, headers=KEY).status_code == 200
+    assert browser.post(path, json=body, headers=OWNER_HEADERS).status_code == 200
     assert host.calls[-1] == request_to_host
     if "number" in body:
         unknown_table = {**body, "number": 99}
-        assert browser.post(path, json=unknown_table, headers=KEY).status_code == 404
+        assert browser.post(path, json=unknown_table, headers=OWNER_HEADERS).status_code == 404
 
 
 def test_a_code_admits_one_table_in_ten_minutes(clock: FakeClock) -> None:
@@ -371,7 +368,9 @@ def test_a_code_admits_one_table_in_ten_minutes(clock: FakeClock) -> None:
 
         def join(code: str, key: str = f"U{'A' * 55}") -> int:
             request = {"code": code, "key": key, "name": "x", "version": "1"}
-            return browser.post("/api/hub/join", json=request, environ_overrides=FAR).status_code
+            return browser.post(
+                "/api/hub/join", json=request, environ_overrides=ELSEWHERE
+            ).status_code
 
         # a code lets one table join, and not a second one
         first = join_code.code
@@ -385,11 +384,11 @@ def test_a_code_admits_one_table_in_ten_minutes(clock: FakeClock) -> None:
 
         # the owner replaces the code
         old = join_code.code
-        new = browser.post("/api/hub/new-code", json={}, headers=KEY).get_json()["code"]
+        new = browser.post("/api/hub/new-code", json={}, headers=OWNER_HEADERS).get_json()["code"]
         assert (join(old), join(new)) == (403, 200)
 
         # somebody who guesses has to wait
         wrong_code = {"code": "zzzzzz", "key": f"U{'A' * 55}"}
         for _ in range(8):
-            answer = browser.post("/api/hub/join", json=wrong_code, environ_overrides=FAR)
+            answer = browser.post("/api/hub/join", json=wrong_code, environ_overrides=ELSEWHERE)
         assert "Too many wrong codes" in answer.get_json()["error"]["message"]

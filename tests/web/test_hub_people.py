@@ -8,8 +8,7 @@ from collections.abc import Iterator
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
-from hub_room import open_hub_pages, store_result
-from test_hub_pages import FAR, KEY
+from hub_room import ELSEWHERE, OWNER_HEADERS, open_hub_pages, store_result
 
 from companion.core.clock import FakeClock
 from companion.core.kit import Seat
@@ -33,7 +32,7 @@ def phone(app: Flask) -> FlaskClient:
 
 def make_card(phone: FlaskClient, **form: str) -> None:
     """Make a card on a phone. With `shown`, its name may be on public pages."""
-    answer = phone.post("/card/make", data=form, environ_overrides=FAR)
+    answer = phone.post("/card/make", data=form, environ_overrides=ELSEWHERE)
     assert answer.status_code == 303, answer.text
 
 
@@ -85,12 +84,15 @@ def test_guessing_codes_and_making_cards_are_limited(app: Flask, league: League)
     # after five wrong codes from one address, even the right code is refused there
     for _ in range(5):
         assert post("/card/open", near, code="zzzzzzzz") == 403
-    assert [post("/card/open", client, code=mara.code) for client in (near, FAR)] == [403, 303]
+    assert [post("/card/open", client, code=mara.code) for client in (near, ELSEWHERE)] == [
+        403,
+        303,
+    ]
 
     # a card can be shown only at a table of this hub
     for table, status in (("a" * 16, 200), ("b" * 16, 404)):
         body = {"code": mara.code, "table": table}
-        answer = browser.post("/api/hub/card", json=body, environ_overrides=FAR)
+        answer = browser.post("/api/hub/card", json=body, environ_overrides=ELSEWHERE)
         assert answer.status_code == status
 
     # of twelve cards at once, an address gets eight
@@ -118,11 +120,11 @@ def test_hidden_names_are_on_no_page(phone: FlaskClient, app: Flask, league: Lea
 def test_only_the_owner_sees_and_changes_people(phone: FlaskClient, league: League) -> None:
     path = "/host/people"
     assert phone.get(path).status_code == 403
-    refused = phone.post(path, data={"do": "make", "name": "x"}, environ_overrides=FAR)
+    refused = phone.post(path, data={"do": "make", "name": "x"}, environ_overrides=ELSEWHERE)
     assert refused.status_code == 403
 
     def act(**data: str) -> int:
-        return phone.post(path, data=data, headers=KEY).status_code
+        return phone.post(path, data=data, headers=OWNER_HEADERS).status_code
 
     # the owner makes two cards, of which one has a public name
     assert act(do="make", name="Mara", shown="on") == 303
@@ -131,7 +133,7 @@ def test_only_the_owner_sees_and_changes_people(phone: FlaskClient, league: Leag
 
     # the owner's page names everybody, and shows results with their receipts
     store_result(league, south=1, north=2, winner=Seat.NORTH)
-    page = phone.get(path, headers=KEY).text
+    page = phone.get(path, headers=OWNER_HEADERS).text
     for part in ("Mara", "Jonas", "0123456789ab", "Do not count it"):
         assert part in page
 
@@ -139,7 +141,7 @@ def test_only_the_owner_sees_and_changes_people(phone: FlaskClient, league: Leag
     act(do="void", key=league.results.latest(1)[0].result.key)
     assert league.ratings("scouts") == ()
     assert [act(do="forget", number="1") for _ in range(2)] == [303, 409]
-    page = phone.get(path, headers=KEY).text
+    page = phone.get(path, headers=OWNER_HEADERS).text
     assert "does not count" in page
     assert "Mara" not in page
     assert act(do="nonsense") == 404

@@ -12,8 +12,7 @@ from html import unescape
 
 import pytest
 from flask import Flask
-from hub_room import open_hub_pages
-from test_hub_pages import FAR, KEY, text_of
+from hub_room import ELSEWHERE, OWNER_HEADERS, open_hub_pages, text_of
 
 from companion.core.clock import FakeClock
 from companion.league.league import League
@@ -43,7 +42,7 @@ def act(app: Flask, **data: object) -> int:
     Return the status.
     """
     path = "/host/tournament/1" if "do" in data else "/host/tournaments"
-    return app.test_client().post(path, data=data, headers=KEY).status_code
+    return app.test_client().post(path, data=data, headers=OWNER_HEADERS).status_code
 
 
 def make_tournament(app: Flask, people: int = 4) -> None:
@@ -58,13 +57,13 @@ def test_a_tournament_runs_from_start_to_end(app: Flask, league: League) -> None
     browser = app.test_client()
 
     def page_words(path: str, client: dict[str, str] | None = None) -> str:
-        return text_of(browser.get(path, headers=KEY, environ_overrides=client).text)
+        return text_of(browser.get(path, headers=OWNER_HEADERS, environ_overrides=client).text)
 
     # round 1 is paired: four people at two tables, whom page and wall tell where to sit
     make_tournament(app)
     assert act(app, do="pair") == 303
     for part in ("Round 1: find your name", "Name1", "Name4", "Sonneborn-Berger", "ends in"):
-        assert part in page_words("/tournament/1", FAR)
+        assert part in page_words("/tournament/1", ELSEWHERE)
     for part in ("Cup, round 1: find your name", "Round ends in", "Name1", "Name4", "Standings"):
         assert part in page_words("/")
     assert act(app, do="pair") == 409, "round 2 must not be paired before round 1 is over"
@@ -82,13 +81,13 @@ def test_a_tournament_runs_from_start_to_end(app: Flask, league: League) -> None
     assert "1 : 0" in shown
     assert "0 : 1" in shown
     assert "½ : ½" not in shown
-    assert "find your name" not in page_words("/tournament/1", FAR)
-    assert "Cup: round 1 is over" in page_words("/", FAR)
+    assert "find your name" not in page_words("/tournament/1", ELSEWHERE)
+    assert "Cup: round 1 is over" in page_words("/", ELSEWHERE)
 
     # between two rounds, somebody may enter late, withdraw, and enter again by the card's number
     assert act(app, do="enter", person="Late") == 303
     assert act(app, do="withdraw", entrant="1") == 303
-    page = browser.get("/host/tournament/1", headers=KEY).text
+    page = browser.get("/host/tournament/1", headers=OWNER_HEADERS).text
     reentry = re.search(r'name="person" value="(#\d+)">', unescape(page))
     assert reentry
     assert act(app, do="enter", person=reentry[1]) == 303
@@ -108,7 +107,7 @@ def test_a_tournament_runs_from_start_to_end(app: Flask, league: League) -> None
 def test_a_card_enters_and_shows_its_table(app: Flask, league: League) -> None:
     make_tournament(app, people=3)
     phone = app.test_client()
-    phone.post("/card/make", data={"name": "Ines", "shown": "on"}, environ_overrides=FAR)
+    phone.post("/card/make", data={"name": "Ines", "shown": "on"}, environ_overrides=ELSEWHERE)
 
     # Ines enters by her card, once
     assert "Take part" in phone.get("/card").text
@@ -151,7 +150,7 @@ def test_invalid_forms_change_nothing(app: Flask, league: League) -> None:
     # nobody but the owner may send these forms
     browser = app.test_client()
     path = "/host/tournament/1"
-    assert browser.post(path, data={"do": "pair"}, environ_overrides=FAR).status_code == 403
-    assert browser.get(path, environ_overrides=FAR).status_code == 403
+    assert browser.post(path, data={"do": "pair"}, environ_overrides=ELSEWHERE).status_code == 403
+    assert browser.get(path, environ_overrides=ELSEWHERE).status_code == 403
     assert browser.get("/tournament/9").status_code == 404
     assert league.tournaments.find(1) == before

@@ -29,8 +29,8 @@ from companion.service import app as wiring
 from companion.table.session import Phase
 from web.rendering.answers import Nothing
 from web.routes.api.body import SEAT_PART
-from web.routes.openapi import PATH, describe
-from web.routes.owner.check import cues
+from web.routes.openapi import DOCUMENT_PATH, describe
+from web.routes.owner.check import cue_labels
 from web.routes.route import Route
 
 METHODS = {"GET", "POST"}
@@ -45,7 +45,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
 
 @pytest.fixture(scope="module")
 def document(app: Flask) -> dict[str, Any]:
-    answer = app.test_client().get(PATH)
+    answer = app.test_client().get(DOCUMENT_PATH)
     assert answer.mimetype == "application/json"
     return dict(answer.json)
 
@@ -277,7 +277,7 @@ def test_every_other_answer_is_as_described(checked_tour: CheckedTour) -> None:
         ("settings/change", {"values": {"table.theme": "dark"}}),
         ("check/begin", {}),
         ("check/light", {"lamp": "south_1", "on": True}),
-        ("check/play", {"cue": str(next(iter(cues())))}),
+        ("check/play", {"cue": str(next(iter(cue_labels())))}),
         ("check/end", {}),
         ("seat/south/take", {"name": "Mara"}),
         ("host/preview", {"game": "scouts"}),

@@ -38,10 +38,6 @@ def kit_of(game: str) -> Kit:
     return GAMES[game].kit(GAMES[game].options({}))
 
 
-def sq(text: str) -> Square:
-    return Square.parse(text)
-
-
 def start(rig: WebRig, game: str, **options: Any) -> None:
     """Begin a game, and let hands set up its board."""
     rig.table.new_game(game, options, 1)
@@ -118,7 +114,9 @@ def test_rocks_and_boulders_are_drawn_once(
     face: str, squares: str, position: tuple[float, ...]
 ) -> None:
     """One drawing covers all squares of a piece. A rock's drawing has a box of 2 x 2 squares."""
-    picture = BoardPicture(kit_of("scouts"), {sq(text): (face,) for text in squares.split()})
+    picture = BoardPicture(
+        kit_of("scouts"), {Square.parse(text): (face,) for text in squares.split()}
+    )
     assert numbers_in(rf'href="#(?:boulder|rock)"{POSITION}', board_svg(picture)) == [position]
     assert board_words(picture).startswith(f"{face} {squares[:2]} to {squares[-2:]}")
 
@@ -134,6 +132,7 @@ def test_coordinates_turn_with_the_board(quarters: int, left: str, bottom: str) 
     """Names along the left edge are read downwards, and names along the bottom to the right."""
     svg = board_svg(BoardPicture(kit_of("scouts"), {}), quarters)
     names = re.findall(r'<text( class="last")? x="([\d.]+)" y="([\d.]+)">(\w+)</text>', svg)
+    # the groups of a name are its class, x, y and the name itself
     for axis, mark, row in ((2, "", left), (1, ' class="last"', bottom)):
         line = sorted((float(name[axis]), name[3]) for name in names if name[0] == mark)
         assert " ".join(text for _, text in line) == row
@@ -149,7 +148,7 @@ def test_a_broken_rule_is_marked_on_the_board(rig: WebRig) -> None:
     # the camera sees the right board, then the wrong jump
     board = dict(rig.table.view().board.layout)
     show_to_camera(rig, board, "scouts")
-    board[sq("c3")] = board.pop(sq("c1"))
+    board[Square.parse("c3")] = board.pop(Square.parse("c1"))
     show_to_camera(rig, board, "scouts")
     refusal = view_of(rig)["why_not"]
     assert (refusal["square"], refusal["rule"]) == ("c2", "jump")
@@ -158,8 +157,10 @@ def test_a_broken_rule_is_marked_on_the_board(rig: WebRig) -> None:
     page = page_text(rig.browser(), "/")
     picture = picture_from_view(rig.table.view())
     assert picture
-    assert [problem.square for problem in picture.problems] == [sq("c3")]
-    assert not picture.layout.get(sq("c1")), "the scout must not also be drawn where it came from"
+    assert [problem.square for problem in picture.problems] == [Square.parse("c3")]
+    assert not picture.layout.get(Square.parse("c1")), (
+        "the scout must not also be drawn where it came from"
+    )
     for mark in (
         'href="/rules/scouts#jump"',
         "<h2>c1 can’t jump: c2 is empty.</h2>",

@@ -112,8 +112,8 @@ class CardPages(HubRouteGroup):
     @form("/card/enter", form_page="page")
     def enter(self) -> Any:
         """Enter a tournament."""
-        number = request.form.get("tournament", 0, int)
-        self._tournaments.enter(number, self._require_card().number)
+        tournament_id = request.form.get("tournament", 0, int)
+        self._tournaments.enter(tournament_id, self._require_card().number)
         return redirect("/card", 303)
 
     # ---- tables ----

@@ -42,10 +42,10 @@ class DirectorPages(HubRouteGroup):
             return self._pages.all(error.message, status_of(error))
         return redirect(f"/host/tournament/{tournament.id}", 303)
 
-    @get("/host/tournament/<int:number>", guard=host_page)
-    def page(self, number: int, error: str = "", status: int = 200) -> Any:
+    @get("/host/tournament/<int:tournament_id>", guard=host_page)
+    def page(self, tournament_id: int, error: str = "", status: int = 200) -> Any:
         """Show the director's page."""
-        tournament = self._pages.require_tournament(number)
+        tournament = self._pages.require_tournament(tournament_id)
         page = render_template(
             "hub_director.html",
             tournament=tournament,
@@ -64,26 +64,26 @@ class DirectorPages(HubRouteGroup):
         )
         return make_response(page, status)
 
-    @form("/host/tournament/<int:number>", guard=host_only, form_page="page")
-    def act(self, number: int) -> Any:
+    @form("/host/tournament/<int:tournament_id>", guard=host_only, form_page="page")
+    def act(self, tournament_id: int) -> Any:
         """Carry out the action whose button was pressed, and show the page again."""
-        self._pages.require_tournament(number)
-        self._carry_out(number, request.form)
-        return redirect(f"/host/tournament/{number}", 303)
+        self._pages.require_tournament(tournament_id)
+        self._carry_out(tournament_id, request.form)
+        return redirect(f"/host/tournament/{tournament_id}", 303)
 
     # ---- inside ----
 
-    def _carry_out(self, number: int, fields: Mapping[str, str]) -> None:
+    def _carry_out(self, tournament_id: int, fields: Mapping[str, str]) -> None:
         """Carry out on a tournament the action that the field `do` of a form names.
 
         Raises a `CompanionError` if it is not possible, and `NotFound` for an unknown action.
         """
-        apply_action = partial(self._tournaments.apply_action, number)
+        apply_action = partial(self._tournaments.apply_action, tournament_id)
         match fields.get("do", ""):
             case "enter":
-                self._enter(number, fields.get("person", "")[:200].strip())
+                self._enter(tournament_id, fields.get("person", "")[:200].strip())
             case "pair":
-                self._tournaments.pair_round(number)
+                self._tournaments.pair_round(tournament_id)
             case "withdraw":
                 entrant_number = _number(fields, "entrant", 0)
                 apply_action(partial(tournament_rules.withdraw, entrant_number=entrant_number))
@@ -106,12 +106,12 @@ class DirectorPages(HubRouteGroup):
             case _:
                 raise NotFound
 
-    def _enter(self, number: int, typed: str) -> None:
+    def _enter(self, tournament_id: int, typed: str) -> None:
         """Enter the person whose card has the typed number (`#12`), or a new person by name."""
         if typed[:1] == "#":
-            self._tournaments.enter(number, parse_whole_number(typed[1:]) or 0)
+            self._tournaments.enter(tournament_id, parse_whole_number(typed[1:]) or 0)
         else:
-            self._tournaments.enter_newcomer(number, typed)
+            self._tournaments.enter_newcomer(tournament_id, typed)
 
 
 def _new_tournament(fields: Mapping[str, str]) -> Tournament:
@@ -156,9 +156,9 @@ def _place(fields: Mapping[str, str]) -> BoardPlace:
     raise Malformed(say("There is no such board"))
 
 
-def _parse_choice(kind: Any, text: str) -> Any:
-    """Return the member of the enumeration `kind` with this value. Raises `Malformed`."""
+def _parse_choice(enum_type: Any, text: str) -> Any:
+    """Return the member of the enumeration with this value. Raises `Malformed`."""
     try:
-        return kind(text)
+        return enum_type(text)
     except ValueError:
         raise Malformed(say("This request cannot be read")) from None

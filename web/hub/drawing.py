@@ -113,8 +113,8 @@ def _drawable_layout(kit: Kit, layout: Mapping[str, tuple[str, ...]]) -> Layout:
     """Return the part of a layout that this kit can show."""
     faces_of_kit = {face.name for face in kit.faces}
     drawable = {}
-    for text, faces in layout.items():
-        square = Square.parse(text)
+    for name, faces in layout.items():
+        square = Square.parse(name)
         if square in kit.board.squares:
             drawable[square] = tuple(face for face in faces if face in faces_of_kit)
     return drawable

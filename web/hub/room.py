@@ -189,9 +189,9 @@ class SpectatorFeed(Notifier):
         if version == newest_version:
             return []
         between = [
-            (number, TimedRecord(decode_record(content), accepted_at_s))
-            for number, (accepted_at_s, content) in recent
-            if 0 <= version < number < newest_version
+            (shown_version, TimedRecord(decode_record(content), accepted_at_s))
+            for shown_version, (accepted_at_s, content) in recent
+            if 0 <= version < shown_version < newest_version
         ]
         # some of the records between may be gone already, but the newest is always there
         return [*between, (newest_version, latest)]

@@ -89,33 +89,35 @@ class TournamentPages(HubRouteGroup):
         )
         return make_response(page, status)
 
-    @get("/tournament/<int:number>")
-    def page(self, number: int) -> Any:
+    @get("/tournament/<int:tournament_id>")
+    def page(self, tournament_id: int) -> Any:
         """Show pairings and standings of the last round, or of the round in the query.
 
         Raises `NotFound` if there is no such tournament.
         """
         round_number = request.args.get("round", 0, int)
-        fragment = self._draw(number, round_number)
+        fragment = self._draw(tournament_id, round_number)
         query = f"?round={round_number}" if round_number else ""
-        live = f"/live/tournament/{number}{query}"
+        live = f"/live/tournament/{tournament_id}{query}"
         return render_template(
             "hub_tournament.html",
             fragment=fragment,
             live=live,
-            tournament=self.require_tournament(number),
+            tournament=self.require_tournament(tournament_id),
         )
 
-    @get("/live/tournament/<int:number>")
-    def live(self, number: int) -> Response:
+    @get("/live/tournament/<int:tournament_id>")
+    def live(self, tournament_id: int) -> Response:
         """Stream the page of a tournament."""
         round_number = request.args.get("round", 0, int)
-        self.require_tournament(number)
-        return self._streams.stream_changes(self._room, lambda: self._draw(number, round_number))
+        self.require_tournament(tournament_id)
+        return self._streams.stream_changes(
+            self._room, lambda: self._draw(tournament_id, round_number)
+        )
 
-    def _draw(self, number: int, requested_round: int) -> str:
+    def _draw(self, tournament_id: int, requested_round: int) -> str:
         """Draw a round of a tournament, or its last round if there is no such round."""
-        tournament = self.require_tournament(number)
+        tournament = self.require_tournament(tournament_id)
         last = len(tournament.rounds)
         round_number = requested_round if 1 <= requested_round <= last else last
         round_ = tournament.rounds[round_number - 1] if round_number else None
@@ -132,9 +134,9 @@ class TournamentPages(HubRouteGroup):
             PairingSystem=PairingSystem,
         )
 
-    def require_tournament(self, number: int) -> Tournament:
-        """Return the tournament with this number. Raises `NotFound`."""
-        tournament = self._tournaments.find(number)
+    def require_tournament(self, tournament_id: int) -> Tournament:
+        """Return the tournament with this id. Raises `NotFound`."""
+        tournament = self._tournaments.find(tournament_id)
         if tournament is None:
             raise NotFound
         return tournament

@@ -35,14 +35,14 @@ from web.rendering.pieces import big_piece_squares, draw_big_piece, draw_stack, 
 from web.rendering.svg import box_attributes, circle, labelled_svg, text, unit_vector, use, xy
 
 # Width and height of a square.
-_SQUARE = 100 + 100j
+_SQUARE_SIZE = 100 + 100j
 # Margin around a board of separate tiles, as wide as half of their lines. Bounce bars and arrows
 # may reach beyond the picture, because pages do not clip it.
 _MARGIN = 3.0
 # Depth of the goals, the strips behind the first ranks.
-_GOAL = 36.0
+_GOAL_DEPTH = 36.0
 # Width of the frame around a board with dark and light squares.
-_FRAME = 6.0
+_FRAME_WIDTH = 6.0
 # Distance from the board's edge to the end of an arrow that leads off the board.
 _ARROW_OVERHANG = 22.0
 
@@ -112,7 +112,7 @@ class _BoardPainter:
         # a quarter turn swaps files and ranks
         columns, rows = (ranks, files) if quarters % 2 else (files, ranks)
         # the distance between the centres of the outer squares, plus half a square at either end
-        self.size = self.pitch * complex(columns - 1, rows - 1) + _SQUARE
+        self.size = self.pitch * complex(columns - 1, rows - 1) + _SQUARE_SIZE
         # which squares each big piece covers once all moves are made
         self.big_targets = big_piece_squares(self.kit, picture.target)
         beats = assign_beats(picture.events)
@@ -141,12 +141,12 @@ class _BoardPainter:
 
     def view_box(self) -> tuple[complex, complex]:
         """Return the upper left corner and the size of the picture."""
-        margin = _FRAME if self.board.tones == 2 else _MARGIN
+        margin = _FRAME_WIDTH if self.board.tones == 2 else _MARGIN
         edge = complex(margin, margin)
         if self.board.has_goals:
             # if the board lies on its side, its first ranks and the goals behind them are at the
             # left and right
-            edge += _GOAL if self.quarters % 2 else _GOAL * 1j
+            edge += _GOAL_DEPTH if self.quarters % 2 else _GOAL_DEPTH * 1j
         return -edge, self.size + 2 * edge
 
     def centre(self, square: Square) -> complex:
@@ -191,7 +191,7 @@ class _BoardPainter:
         return "".join(parts) + self._draw_labels()
 
     def _draw_tile(self, square: Square, classes: str) -> str:
-        box = box_attributes(self.centre(square) - _SQUARE / 2, _SQUARE)
+        box = box_attributes(self.centre(square) - _SQUARE_SIZE / 2, _SQUARE_SIZE)
         return f'<rect class="{classes}" {box} rx="3"/>'
 
     def _draw_tiles(self) -> str:
@@ -202,7 +202,7 @@ class _BoardPainter:
         whole = f'width="{self.size.real:g}" height="{self.size.imag:g}"/>'
         # one path for all dark squares, including a1
         dark = "".join(
-            f"M{xy(self.centre(square) - _SQUARE / 2)}h100v100h-100z"
+            f"M{xy(self.centre(square) - _SQUARE_SIZE / 2)}h100v100h-100z"
             for square in self.board.squares
             if (square.file + square.rank) % 2 == 0
         )
@@ -215,10 +215,12 @@ class _BoardPainter:
         width = self.size.real
         height = self.size.imag
         if self.quarters % 2:
-            strip = box_attributes(width if outwards.real > 0 else -_GOAL, complex(_GOAL, height))
+            strip = box_attributes(
+                width if outwards.real > 0 else -_GOAL_DEPTH, complex(_GOAL_DEPTH, height)
+            )
         else:
             strip = box_attributes(
-                1j * (height if outwards.imag > 0 else -_GOAL), complex(width, _GOAL)
+                1j * (height if outwards.imag > 0 else -_GOAL_DEPTH), complex(width, _GOAL_DEPTH)
             )
         dots = f'<rect {strip} fill="url(#dots)"/>' if seat is Seat.NORTH else ""
         fill = f'<rect {strip} fill="currentColor"/>{dots}<rect class="frame" {strip}/>'
@@ -358,7 +360,7 @@ class _BoardPainter:
         return self._draw_frame(target)
 
     def _draw_frame(self, square: Square) -> str:
-        corner = self.centre(square) - _SQUARE / 2
+        corner = self.centre(square) - _SQUARE_SIZE / 2
         return f'<path class="target" d="M{xy(corner)}h100v100h-100z"/>'
 
     def _is_hit(self, move: HandMove) -> bool:

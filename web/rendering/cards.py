@@ -35,16 +35,16 @@ MAX_COLUMN_CARDS = 4
 # ---- the ring ------------------------------------------------------------------------------------
 
 
-def spokes(turns: Iterable[float], inner: float, outer: float) -> str:
+def spokes(directions: Iterable[float], inner: float, outer: float) -> str:
     """Return radial strokes as one SVG path.
 
-    `turns` are the directions of the strokes, as fractions of a full turn clockwise from the top.
+    `directions` of the strokes are fractions of a full turn clockwise from the top.
     They reach from the radius `inner` to the radius `outer`.
     """
     parts = []
-    for turn in turns:
+    for direction in directions:
         # for `cmath` an angle of 0 points to the right, which is a quarter turn after the top
-        spoke = cmath.rect(1, math.tau * (turn - 0.25))
+        spoke = cmath.rect(1, math.tau * (direction - 0.25))
         parts.append(f"M{xy(inner * spoke, '.1f')}L{xy(outer * spoke, '.1f')}")
     return "".join(parts)
 
@@ -84,15 +84,15 @@ def ticks(count: Count) -> Ticks:
     total = min(count.total, MAX_TICKS)
     # rounded up, so that the last tick goes with the last step
     remaining = math.ceil(count.number * total / count.total)
-    turns = [index / total for index in range(total)]
+    directions = [index / total for index in range(total)]
     # Inner and outer radii of the strokes. The tick that is spent next and the one that was spent
     # last are the longest, and ticks that were spent earlier are the shortest.
     return Ticks(
         remaining,
-        others=spokes(turns[: max(remaining - 1, 0)], 322, 350),
-        now=spokes(turns[:remaining][-1:], 312, 358),
-        just_spent=spokes(turns[remaining : remaining + 1], 312, 358),
-        spent=spokes(turns[remaining + 1 :], 331, 337),
+        others=spokes(directions[: max(remaining - 1, 0)], 322, 350),
+        now=spokes(directions[:remaining][-1:], 312, 358),
+        just_spent=spokes(directions[remaining : remaining + 1], 312, 358),
+        spent=spokes(directions[remaining + 1 :], 331, 337),
     )
 
 

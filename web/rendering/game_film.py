@@ -82,8 +82,10 @@ def game_film(game: Replay) -> bytes:
     Needs an application context for the template.
     """
     scene_indices = _choose_scenes(game)
-    last = game.scene_count - 1
-    documents = [_scene_document(game, game.scene(i), is_end=i == last) for i in scene_indices]
+    last_index = game.scene_count - 1
+    documents = [
+        _scene_document(game, game.scene(i), is_end=i == last_index) for i in scene_indices
+    ]
     # the longer the game, the shorter its frames
     frame_ms = max(_MIN_FRAME_MS, min(_MAX_FRAME_MS, _FILM_MS // len(documents)))
     durations_ms = [frame_ms] * (len(documents) - 1) + [_LAST_FRAME_MS]
@@ -92,10 +94,10 @@ def game_film(game: Replay) -> bytes:
 
 def _choose_scenes(game: Replay) -> list[int]:
     """Return the indices of the scenes to be drawn, evenly spaced from the first to the last."""
-    last = game.scene_count - 1
+    last_index = game.scene_count - 1
     # rounded up, and without one frame, which the last scene gets
     stride = -(-game.scene_count // (MAX_FRAMES - 1))
-    return [*range(0, last, stride), last]
+    return [*range(0, last_index, stride), last_index]
 
 
 def _scene_document(game: Replay, scene: ReplayScene, *, is_end: bool) -> str:

@@ -25,7 +25,7 @@ CARRIED_SIZE = 46.0
 # Size of a piece that leaves room for its hit points below it.
 SIZE_WITH_POINTS = 58.0
 # Offset from a piece to the piece on top of it: right and up.
-_STEP = 12 - 12j
+_STACK_STEP = 12 - 12j
 
 
 def side_class(kit: Kit, seat: Seat | None) -> str:
@@ -65,9 +65,9 @@ def draw_stack(kit: Kit, faces: Sequence[str], centre: complex, badge: Badge | N
     has_points = badge is not None and badge.share is not None
     size, middle = (SIZE_WITH_POINTS, centre - 19j) if has_points else (PIECE_SIZE, centre + 3j)
     # centre the stack by moving its lowest piece back by half of all steps
-    lowest = middle - _STEP / 2 * (len(standing) - 1)
+    lowest = middle - _STACK_STEP / 2 * (len(standing) - 1)
     for level, face in enumerate(standing):
-        parts.append(draw_piece(kit, face, lowest + level * _STEP, size))
+        parts.append(draw_piece(kit, face, lowest + level * _STACK_STEP, size))
     for index, face in enumerate(carried):
         parts.append(draw_piece(kit, face, centre + (33 - 31j) - 14 * index, CARRIED_SIZE))
     if badge and badge.text:

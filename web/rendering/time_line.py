@@ -42,13 +42,13 @@ class HighlightKey:
 def highlight_keys(replay: Replay) -> list[HighlightKey]:
     """Return the keys for the memorable moments of a game in order, at most one per scene."""
     keys: dict[int, HighlightKey] = {}
-    last = replay.scene_count - 1
+    last_index = replay.scene_count - 1
 
     def add(scene_index: int, drawing: str, words: str, weight: int) -> None:
         previous = keys.get(scene_index)
         # a scene has one key only, that of its most memorable moment
         if previous is None or previous.weight < weight:
-            x_percent = 100 * scene_index / max(last, 1)
+            x_percent = 100 * scene_index / max(last_index, 1)
             keys[scene_index] = HighlightKey(scene_index, x_percent, drawing, words, weight)
 
     for highlighted in replay.highlights:
@@ -57,12 +57,14 @@ def highlight_keys(replay: Replay) -> list[HighlightKey]:
             title = say("Turn {number}", number=replay.turns[highlighted.turn - 1].turn_number)
             words = with_heading(title, highlighted.event.text)
             add(highlighted.scene_index, kind.drawing, words, kind.weight)
-    turn = last_lead_change(replay.leads, replay.line.winners)
-    if turn:
-        words = say("Turn {number}: the turning point.", number=replay.turns[turn - 1].turn_number)
-        add(replay.turns[turn - 1].last_scene, "turning", words, _TURNING_WEIGHT)
-    if last:
-        add(last, "home", replay.line.reason or say("The end"), _END_WEIGHT)
+    turning_point = last_lead_change(replay.leads, replay.line.winners)
+    if turning_point:
+        words = say(
+            "Turn {number}: the turning point.", number=replay.turns[turning_point - 1].turn_number
+        )
+        add(replay.turns[turning_point - 1].last_scene, "turning", words, _TURNING_WEIGHT)
+    if last_index:
+        add(last_index, "home", replay.line.reason or say("The end"), _END_WEIGHT)
     return _assign_widths([keys[scene_index] for scene_index in sorted(keys)])
 
 

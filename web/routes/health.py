@@ -19,12 +19,12 @@ from web.rendering.answers import FindingsJson, HealthJson
 from web.rendering.json_view import build_answer, to_builtins
 from web.rendering.wiring import panel_wiring
 from web.routes.camera import FRAME_PX, CameraReport, CameraReports
-from web.routes.owner.check import cues
+from web.routes.owner.check import cue_labels
 from web.routes.route import TableRouteGroup, attachment, get, host_only, host_page
 from web.server.sse import Audience
 
 # Address of the page.
-PAGE = "/host/health"
+PAGE_PATH = "/host/health"
 # Interval in seconds between two examinations of the machine for an open page. An examination runs
 # commands and takes up to some seconds.
 EXAMINATION_INTERVAL_S = 20.0
@@ -66,7 +66,7 @@ PROBLEM_SENTENCES: Mapping[str, str] = {
 # Text and address of the link to a solution, by topic. For all other topics the link leads to the
 # details at the end of the page.
 SOLUTION_LINKS: Mapping[str, tuple[str, str]] = {
-    "pins": (say("See the wiring"), f"{PAGE}#wiring"),
+    "pins": (say("See the wiring"), f"{PAGE_PATH}#wiring"),
     "network": (say("Set up Wi-Fi"), "/settings#wifi"),
 }
 
@@ -119,7 +119,7 @@ class HealthPages(TableRouteGroup):
 
     # ---- for the owner ---------------------------------------------------------------------------
 
-    @get(PAGE, guard=host_page)
+    @get(PAGE_PATH, guard=host_page)
     def page(self) -> str:
         """Show the page."""
         panel_check = self._features.panel_check
@@ -129,7 +129,7 @@ class HealthPages(TableRouteGroup):
             size=FRAME_PX,
             board_eye=self.camera_reports.board_eye,
             wires=panel_wiring(panel_check.settings) if panel_check else (),
-            cues=cues().items(),
+            cues=cue_labels().items(),
             is_on=self.page_context.is_game_on,
             **self._changing_values(self.health_source.run_checks()),
         )
@@ -155,7 +155,7 @@ class HealthPages(TableRouteGroup):
     @get("/camera")
     def old_address(self) -> Response:
         """Redirect from the addresses of three pages that the page Health has replaced."""
-        return make_response(redirect(PAGE))
+        return make_response(redirect(PAGE_PATH))
 
     @get("/host/health/bundle.zip", guard=host_only)
     def bundle(self) -> Response:
@@ -210,4 +210,6 @@ def _advice_about(topic: str) -> FirstAdvice:
     """Return the problem of a topic, and the link to its solution or to the page's details."""
     name = TOPIC_NAMES.get(topic, topic)
     text = PROBLEM_SENTENCES.get(topic) or say("{thing} needs attention", thing=name)
-    return FirstAdvice(text, *SOLUTION_LINKS.get(topic, (say("What to do"), f"{PAGE}#details")))
+    return FirstAdvice(
+        text, *SOLUTION_LINKS.get(topic, (say("What to do"), f"{PAGE_PATH}#details"))
+    )

@@ -35,7 +35,7 @@ from web.routes.route import (
 from web.security.auth import Auth
 
 # Address of the description.
-PATH = "/api/openapi.json"
+DOCUMENT_PATH = "/api/openapi.json"
 # A parameter in a path, such as `<any(south, north):seat>`: its converter, what the converter
 # allows, and its name.
 _PARAMETER = re.compile(r"<(?:(\w+)(?:\(([^()]*)\))?:)?(\w+)>")
@@ -92,7 +92,7 @@ class ApiDescription:
 
     name = "described"
 
-    @get(PATH)
+    @get(DOCUMENT_PATH)
     def document(self) -> dict[str, Any]:
         """Return this description."""
         routes = current_app.extensions["routes"]

@@ -108,9 +108,9 @@ class KitPages(TableRouteGroup):
         usual_kit = _kit(game, {})
         for row in game.option_rows:
             choices = []
-            for number, (label, value) in enumerate(row.choices):
+            for index, (label, value) in enumerate(row.choices):
                 kit = _kit(game, {row.name: value})
-                choices.append(KitChoice(label, kit, f"{row.name}={number}"))
+                choices.append(KitChoice(label, kit, f"{row.name}={index}"))
             # an option concerns the board if its choices differ in it
             if len({choice.kit.board for choice in choices}) > 1:
                 boards += choices
@@ -139,9 +139,9 @@ def _parse_options(query: Mapping[str, str], game: Game[Any, Any]) -> dict[str, 
     options: dict[str, Any] = {}
     for row in game.option_rows:
         text = query.get(row.name, "")
-        number = parse_whole_number(text)
-        if number is not None and number < len(row.choices):
-            _, options[row.name] = row.choices[number]
+        index = parse_whole_number(text)
+        if index is not None and index < len(row.choices):
+            _, options[row.name] = row.choices[index]
         elif text and row.free_text:
             # browsers end the lines of a text with CRLF
             options[row.name] = text.replace("\r\n", "\n").strip("\n")

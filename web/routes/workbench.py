@@ -121,9 +121,11 @@ class WorkbenchPages(TableRouteGroup):
         centres = {str(square): world.square_px(square) for square in squares}
         board = {name: [round(x), round(y)] for name, (x, y) in centres.items()}
         hand = str(self._hand) if self._hand else None
-        scene = {"size": world.size_px(), "pieces": pieces, "squares": board, "hand": hand}
-        # pages compare scenes by their checksum
-        return build_answer(WorldJson, **scene, frame=zlib.crc32(json.dumps(scene).encode()))
+        positions = {"size": world.size_px(), "pieces": pieces, "squares": board, "hand": hand}
+        # pages compare positions by their checksum
+        return build_answer(
+            WorldJson, **positions, frame=zlib.crc32(json.dumps(positions).encode())
+        )
 
     # ---- hands ----
 

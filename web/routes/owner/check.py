@@ -43,7 +43,7 @@ _CUES_OF_THE_TABLE: Labels = {
 }
 
 
-def cues() -> Labels:
+def cue_labels() -> Labels:
     """Return the cues that can be tried: some of the table and those of events, with labels."""
     of_events: Labels = {cue: cue.words for cue in event_cues() if cue.words}
     return {**_CUES_OF_THE_TABLE, **of_events}
@@ -63,7 +63,7 @@ class PanelTrials(TableRouteGroup):
     @get("/live/check", guard=host_only)
     def live(self) -> Response:
         """Stream pressed keys and lit lamps. The check continues while the stream is open."""
-        panel = self._panel()
+        panel = self._require_panel()
         sent_trial: TrialJson | None = None
         renewed_at_s = time.monotonic()
 
@@ -103,19 +103,19 @@ class PanelTrials(TableRouteGroup):
     @post("/api/check/end", guard=host_only)
     def end(self) -> None:
         """Return keys and lamps to the table."""
-        self._panel().end()
+        self._require_panel().end()
 
     @post("/api/check/light", guard=host_only)
     def light(self, lamp: ShortText, on: bool) -> TrialJson:
         """Switch a lamp on or off. Raises `Malformed` for an unknown lamp."""
-        if lamp not in self._panel().lamps:
+        if lamp not in self._require_panel().lamps:
             raise Malformed(say("There is no lamp {name}", name=lamp))
         return self._run(lambda panel: panel.light(lamp, on))
 
     @post("/api/check/play", guard=host_only)
     def play(self, cue: ShortText) -> TrialJson:
         """Play a cue with its tone and lamps. Raises `Malformed` for an unknown cue."""
-        cues_by_name = {str(offered): offered for offered in cues()}
+        cues_by_name = {str(offered): offered for offered in cue_labels()}
         if cue not in cues_by_name:
             raise Malformed(say("There is no cue {name}", name=cue))
         return self._run(lambda panel: panel.play(cues_by_name[cue], frozenset(SEATS)))
@@ -127,7 +127,7 @@ class PanelTrials(TableRouteGroup):
 
         Raises `Illegal` while a game is on.
         """
-        panel = self._panel()
+        panel = self._require_panel()
         if self.page_context.is_game_on:
             raise wrong_phase(
                 say("A game is on, and its keys belong to the players. Check between games."),
@@ -135,7 +135,7 @@ class PanelTrials(TableRouteGroup):
         act(panel)
         return build_answer(TrialJson, panel.state())
 
-    def _panel(self) -> PanelCheck:
+    def _require_panel(self) -> PanelCheck:
         """Return the check of the panel. Raises `Illegal` if there are no pads."""
         if self.feature.panel is None:
             raise wrong_phase(self.feature.why_not or say("No pads: phones only."))
