@@ -14,10 +14,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from camera_page_tools import KIT, board_seen, room_in
 from flask.testing import FlaskClient
 from internals import session_of
 from setup_tools import open_service_rig
-from test_camera_page import KIT, board_seen, room_in
 from web_fixtures import HOST_KEY, WebRig, open_workbench_rig
 from words_tools import brackets, untranslated_in_json, untranslated_on_page
 

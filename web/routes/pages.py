@@ -90,7 +90,7 @@ class TablePages(TableRouteGroup):
         A shared phone has both seats and shows a cover page between their pages, as
         `web.routes.shared_phone` explains. It gets this page only while this seat's page is the
         opened one. The page then has one more key: a key that opens the other seat's page if
-        neither page has a secret (`openly`), or else a key for the cover (`covered`).
+        neither page has a secret (`open`), or else a key for the cover (`covered`).
         """
         this_seat = Seat(seat)
         if not self._auth.has_seat(this_seat):
@@ -107,7 +107,7 @@ class TablePages(TableRouteGroup):
             # the other seat's page is open, or none, so the cover decides what the phone shows
             if self._auth.opened_seat() is not this_seat:
                 return redirect("/pass")
-            shared_phone_mode = "openly" if seat_without_cover(view) else "covered"
+            shared_phone_mode = "open" if seat_without_cover(view) else "covered"
             # the stream leads to the cover as soon as this reason no longer holds
             live += f"?why={quote(opening_reason(view, this_seat))}"
         fragment = self.page_context.fragment(_seat_template(view, this_seat), this_seat)

@@ -164,15 +164,15 @@ def opening_reason(view: TableView, seat: Seat) -> str:
     return "due" if view.seats[seat].is_awaited else f"{view.moment} {view.phase}"
 
 
-def must_cover(auth: Auth, seat: Seat, view: Callable[[], TableView]) -> bool:
+def must_cover(auth: Auth, seat: Seat, read_view: Callable[[], TableView]) -> bool:
     """Return whether this browser is a shared phone that must not show a seat's page any more.
 
     It must show the cover if this seat's page is not the opened one, or once the reason for opening
-    the page is past (`opening_reason`). `view` returns the public view of the table.
+    the page is past (`opening_reason`). `read_view` returns the public view of the table.
     """
     if not auth.is_shared_phone():
         return False
     if auth.opened_seat() is not seat:
         return True
     reason_at_opening = request.args.get("why")
-    return reason_at_opening is not None and reason_at_opening != opening_reason(view(), seat)
+    return reason_at_opening is not None and reason_at_opening != opening_reason(read_view(), seat)
