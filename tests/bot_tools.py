@@ -166,12 +166,12 @@ class ScriptedProcesses:
     """The command of each opened process."""
     received: list[tuple[str, Any]] = field(default_factory=list)
     """Method and content of each request."""
-    open: int = 0
+    open_count: int = 0
     """Number of processes that are open."""
 
     def __call__(self, command: Sequence[str]) -> ScriptedProcess:
         self.commands.append(list(command))
-        self.open += 1
+        self.open_count += 1
         return ScriptedProcess(self)
 
 
@@ -207,4 +207,4 @@ class ScriptedProcess:
     def close(self) -> None:
         if not self._closed:
             self._closed = True
-            self._processes.open -= 1
+            self._processes.open_count -= 1

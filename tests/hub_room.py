@@ -77,7 +77,7 @@ class RecordingHost:
 
 @cache
 def played_records(
-    game: str, decisions: int, seed: int, is_resigned: bool = False
+    game: str, decisions: int, seed: int = 1, is_resigned: bool = False
 ) -> tuple[PublicRecord, ...]:
     """Play a game at a table by random decisions, and return the records that it sends to a hub.
 
@@ -131,7 +131,9 @@ def fill_room(room: HubRoom, clock: Clock) -> None:
     for number, (game, decisions) in enumerate(TABLE_GAMES, start=1):
         name = f"id{number}"
         room.add(HubTable(name, number, "" if number != 6 else "By the window"))
-        for record in played_records(game, decisions, number, number == FINISHED_TABLE):
+        for record in played_records(
+            game, decisions, seed=number, is_resigned=number == FINISHED_TABLE
+        ):
             room.receive_record(name, record)
         names = dict(zip(SEATS, NAMES[2 * number - 2 :], strict=False)) if game else {}
         call = Call.CALLED if number == 7 else Call.NONE

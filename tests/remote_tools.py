@@ -37,7 +37,7 @@ from companion.table.session import Phase, Session
 from companion.table.table import Table
 
 # Identifier of the linked game, the same at both tables.
-GAME = "00" * 8
+GAME_ID = "00" * 8
 
 
 class HalfTable:
@@ -57,7 +57,7 @@ class HalfTable:
 
     def begin(self, game: str, options: dict[str, Any], number: int) -> None:
         """Begin the linked game, which has this number in the journals of both tables."""
-        opponent = RemoteSeat(GAME, self.seat.other, f"far {self.seat.other}")
+        opponent = RemoteSeat(GAME_ID, self.seat.other, f"far {self.seat.other}")
         self.table.remote.begin_game(opponent, number, game, options, self.journal.next_number())
 
     @property
@@ -151,7 +151,7 @@ class MemoryLine:
         number = max(1, received + 1 - messages_ago)
         if number > len(messages):
             return False
-        half.table.remote.receive(GAME, number, messages[number - 1])
+        half.table.remote.receive(GAME_ID, number, messages[number - 1])
         assert half.game.received_count == max(received, number)
         return True
 
@@ -173,7 +173,7 @@ class MemoryLine:
         Otherwise the other table could choose its action by what it has read. This is about turns
         in which both seats hand in an action, so that both tables send a receipt.
         """
-        message = decode_remote_message(GAME, len(self.messages[half.seat]) + 1, payload)
+        message = decode_remote_message(GAME_ID, len(self.messages[half.seat]) + 1, payload)
         if not isinstance(message, ActionOpened):
             return
         if message.tick in _sealed_ticks(self.messages[half.seat]):
@@ -184,7 +184,8 @@ class MemoryLine:
 def _sealed_ticks(payloads: list[bytes]) -> set[int]:
     """Return the turns whose receipts are in these messages."""
     messages = [
-        decode_remote_message(GAME, number, data) for number, data in enumerate(payloads, start=1)
+        decode_remote_message(GAME_ID, number, data)
+        for number, data in enumerate(payloads, start=1)
     ]
     return {message.tick for message in messages if isinstance(message, ActionSealed)}
 

@@ -1,7 +1,8 @@
 """Helpers: the steps of tests in real browsers.
 
-They serve pages from the test's own process, seat players, enter orders, and read pages. `begin`
-and what is about turns left are for BINMAT with a clock on two phones and a table screen.
+They serve pages from the test's own process, seat players, enter orders, and read pages.
+`begin_binmat` and what is about turns left are for BINMAT with a clock on two phones and a table
+screen.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def serve(app: Flask) -> Iterator[str]:
         yield f"http://127.0.0.1:{server.port}"
 
 
-def take_seat(window: WebDriver, url: str) -> None:
+def take_south_seat(window: WebDriver, url: str) -> None:
     """Take South's seat, give its cookie to the window's browser, and open the seat's page."""
     client = Client(url)
     client.post("/api/seat/south/take", name="Mara")
@@ -67,7 +68,7 @@ def hand_in(window: WebDriver, letters: str) -> None:
     tap(window, "#hand-in")
 
 
-def begin(service: Service, windows: Windows, way: str, **options: Any) -> Client:
+def begin_binmat(service: Service, windows: Windows, way: str, **options: Any) -> Client:
     """Seat both players, start a game of BINMAT as the owner, and open all three pages.
 
     The clock of the game does not run yet. `way` is `full` for the full game on the phones, or

@@ -54,7 +54,7 @@ def test_it_advises_from_the_seats_own_view(rig: TableRig) -> None:
     rig.hand_in(Seat.NORTH, "LRS")
     advice = Coach(rig.table, KEY, programs).ask(Seat.SOUTH, rig.view.moment, "now")
     assert [order.label for order in advice.orders] == ["U", "U", "S"]
-    assert (advice.why, advice.judgement, programs.open) == (("This gathers intel.",), "", 0)
+    assert (advice.why, advice.judgement, programs.open_count) == (("This gathers intel.",), "", 0)
     assert "LRS" not in repr(programs.received)
     assert "seed" not in repr(programs.received)
     assert Seat.SOUTH in session_of(rig.table).awaited_seats, "the coach has handed in an action"
@@ -147,7 +147,7 @@ def test_a_failing_coach_does_not_stop_the_game(rig: TableRig, fault: str) -> No
         programs = scripted_coach(failures=MAX_ATTEMPTS)
     with pytest.raises(CoachFailure, match="The coach does not respond"):
         Coach(rig.table, KEY, programs).ask(Seat.SOUTH, rig.view.moment, "now")
-    assert programs.open == 0
+    assert programs.open_count == 0
     rig.hand_in(Seat.SOUTH, "UII")
 
 

@@ -164,7 +164,7 @@ def test_a_program_sees_turns_but_none_that_is_undone(machine_rig: MachineRig) -
     machine_rig.rig.confirm()
     machine_rig.step()
     assert machine_rig.verbs.count("new") == 2, "the program still knows of the turn undone"
-    assert machine_rig.programs.open == 1, "the former program has not ended"
+    assert machine_rig.programs.open_count == 1, "the former program has not ended"
 
 
 def test_a_machine_gets_its_own_seats_view(machine_rig: MachineRig) -> None:
@@ -193,7 +193,7 @@ def test_a_failing_program_is_restarted_until_chance_decides(machine_rig: Machin
     machine_rig.programs.failures = ["it was killed"] * (MAX_ATTEMPTS - 1)
     machine_rig.step()
     assert len(machine_rig.programs.commands) == MAX_ATTEMPTS
-    assert machine_rig.programs.open == 1
+    assert machine_rig.programs.open_count == 1
     assert len({tuple(command) for command in machine_rig.programs.commands}) == 1, (
         "another opponent was started"
     )
@@ -335,7 +335,7 @@ def test_after_a_restart_programs_learn_the_past(tmp_path: Path) -> None:
         assert programs.commands[-1] == first_command
         assert [verb for verb, _ in programs.received][-3:] == ["new", "see", "choose"]
         assert rig.view.seats[Seat.NORTH].door == MACHINE
-    assert programs.open == 0
+    assert programs.open_count == 0
 
 
 def test_a_machine_keeps_its_time_limit(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
 from service import PHONE, browser, tap, until, wait_for_sign
 from tour import cdp
-from window_tools import hand_in, service_on_still_clock, take_seat
+from window_tools import hand_in, service_on_still_clock, take_south_seat
 
 from companion.core.kit import SEATS, Seat
 from companion.service.app import Companion
@@ -32,7 +32,7 @@ NETWORK = {"latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
 def begin(companion: Companion) -> str:
     """Begin a game of Outbuffered and set it up. Return the moment of its first orders."""
     table = companion.table
-    table.new_game("outbuffered", {}, 1)
+    table.new_game("outbuffered", seed=1)
     table.confirm("host", table.view().moment, 0, force=True)
     return table.view().moment
 
@@ -40,7 +40,7 @@ def begin(companion: Companion) -> str:
 def sit_down_at_orders(window: WebDriver, companion: Companion, url: str) -> str:
     """Begin a game, and open South's page at its first orders. Return their moment."""
     moment = begin(companion)
-    take_seat(window, url)
+    take_south_seat(window, url)
     wait_for_sign(window, "orders to go")
     return moment
 

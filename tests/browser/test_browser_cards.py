@@ -21,7 +21,7 @@ from service import Client, tap, until, wait_for_phase, wait_for_sign
 from window_tools import (
     Windows,
     assert_no_errors,
-    begin,
+    begin_binmat,
     text_of,
     texts_of,
     turns_left,
@@ -73,7 +73,7 @@ def test_a_full_game_is_played_by_taps(tmp_path: Path, windows: Windows) -> None
     """Draw, play, take back, pass, and fight for a lane. No page may show a card that is secret."""
     south, north, wall = windows
     with in_process_service(tmp_path, reading_time_s=30) as service:
-        client = begin(service, windows, "full", deck=deal(lane0="3% 9#", lane1="5& >%"))
+        client = begin_binmat(service, windows, "full", deck=deal(lane0="3% 9#", lane1="5& >%"))
         tap(south, ".picks [data-post$='/resume']")
 
         # Both draw a card: South says what to do and then where, North the other way round. The
@@ -176,7 +176,7 @@ def test_a_combat_is_entered_by_taps(tmp_path: Path, windows: Windows) -> None:
     with in_process_service(tmp_path, reading_time_s=30) as service:
         # South starts the clock and calls for a combat. South's phone shows the form for the cards,
         # and North's does not.
-        client = begin(service, windows, "referee")
+        client = begin_binmat(service, windows, "referee")
         tap(south, ".key.large[data-post$='/resume']")
         tap(south, ".row-keys .key:last-child:not(:disabled)")
         wait_for_sign(wall, "Both: fan your cards face up")
@@ -238,7 +238,7 @@ def test_a_card_is_marked_as_face_up_before(tmp_path: Path, windows: Windows) ->
     """Mark a card as one that lay face up before the combat, and unmark it again."""
     south, *_ = windows
     with in_process_service(tmp_path) as service:
-        client = begin(service, windows, "referee", edition="hackmud")
+        client = begin_binmat(service, windows, "referee", edition="hackmud")
         client.post("/api/table/resume")
         client.post("/api/table/act", moment=client.get("/api/view")["moment"], action="c")
         until("the form", lambda: south.find_elements(By.ID, "enter"))
@@ -274,7 +274,7 @@ def test_the_camera_fills_in_only_untapped_cards(tmp_path: Path, windows: Window
     """Tap in a card that the camera has not read. A later reading must not replace it."""
     south, *_ = windows
     with in_process_service(tmp_path, reading_time_s=30) as service:
-        client = begin(service, windows, "referee")
+        client = begin_binmat(service, windows, "referee")
         client.post("/api/table/resume")
         # note when the page was drawn last
         south.execute_script(

@@ -20,7 +20,7 @@ from service import press_space, tap, until, wait_for_sign
 from window_tools import (
     Windows,
     assert_no_errors,
-    begin,
+    begin_binmat,
     text_of,
     turns_left,
     wait_for_turns_left,
@@ -41,7 +41,7 @@ def test_phones_and_table_screen_share_one_clock(tmp_path: Path, windows: Window
     with in_process_service(tmp_path) as service:
         # The dial of the table screen has a tick for each turn. Note when a tick shrinks: it does
         # so once its turn is over.
-        client = begin(service, windows, "referee")
+        client = begin_binmat(service, windows, "referee")
         wait_for_sign(wall, "Start the clock")
         wall.execute_script(
             "window.shrinks = []; addEventListener('animationstart', at => "
@@ -145,7 +145,7 @@ def test_rings_follow_the_services_clock_not_the_phones(tmp_path: Path, windows:
     A ring shows how much is left of a turn's time, here of 30 seconds.
     """
     with in_process_service(tmp_path) as service, ExitStack() as cleanup:
-        client = begin(service, windows, "referee", seconds=30.0)
+        client = begin_binmat(service, windows, "referee", seconds=30.0)
         client.post("/api/table/resume")
         # Open pages with the wrong date: a spectator's on both phones, and the table screen.
         for window, path in zip(windows, ("/watch", "/watch", "/"), strict=True):
@@ -176,7 +176,7 @@ def test_only_the_phone_in_turn_vibrates(tmp_path: Path, windows: Windows) -> No
     """
     south, north, wall = windows
     with in_process_service(tmp_path) as service:
-        client = begin(service, windows, "referee", seconds=4.0, timeout="alarm")
+        client = begin_binmat(service, windows, "referee", seconds=4.0, timeout="alarm")
         # Note vibrations of both phones. Browsers permit them only after a tap, so tap the sign.
         for window in (south, north):
             wait_for_turns_on_page(window, 110)

@@ -45,7 +45,7 @@ def test_a_scanned_code_moves_into_the_form(
         until("the code on the next page", lambda: code_in_form() == code)
 
         # A new game has a new code, so the old one is refused and cleared.
-        companion.table.new_game("scouts", {}, 1)
+        companion.table.new_game("scouts", seed=1)
         window.get(f"{url}/join/south")
         until("the old code in the form", lambda: code_in_form() == code)
         window.find_element(By.CSS_SELECTOR, "form.join .go").click()

@@ -64,7 +64,7 @@ def finger_at_game(window: WebDriver, game: str, **options: str) -> Iterator[Fin
         finger = Finger(window, tour)
         for seat in SEATS:
             tour.client.post(f"/api/seat/{seat}/take", name=str(seat))
-        tour.table.new_game(game, options, 7)
+        tour.table.new_game(game, options, seed=7)
         yield finger
 
 

@@ -114,7 +114,7 @@ def test_many_tables_are_shown_in_parts(
       (ends - box.top) / (sign - box.top), tiles.map(tile => tile.querySelector('b').textContent)
     ]"""
     clock = RealClock()
-    records = played_records("outbuffered", 2, 1)
+    records = played_records("outbuffered", decisions=2)
     room = HubRoom("Club", clock)
     for number in range(1, table_count + 1):
         room.add(HubTable(f"t{number}", number, ""))
@@ -160,7 +160,7 @@ def test_the_hubs_pages_follow_a_table(
 
         # Before and after the table's records of a game of Outbuffered come in.
         until(f"“{before}”", lambda: contains(before))
-        for record in played_records("outbuffered", 1, 1):
+        for record in played_records("outbuffered", decisions=1):
             room.receive_record("a", record)
         until(f"“{after}”", lambda: contains(after))
         window.get("about:blank")

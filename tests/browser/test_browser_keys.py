@@ -19,7 +19,7 @@ from selenium.webdriver.remote.webdriver import WebDriver
 from service import IS_RESTED, PHONE, browser, until
 from table_tools import follow_instructions
 from tour import cdp
-from window_tools import service_on_still_clock, take_seat
+from window_tools import service_on_still_clock, take_south_seat
 
 from companion.core.kit import SEATS, Seat
 from companion.table.table import Table
@@ -300,9 +300,9 @@ def open_seat_page(
     """Begin a game, set it up, and open South's page."""
     with service_on_still_clock(folder) as (companion, url):
         user = ScreenReaderUser(window, companion.table, url)
-        companion.table.new_game(game, options, 1)
+        companion.table.new_game(game, options, seed=1)
         follow_instructions(user.table)
-        take_seat(window, url)
+        take_south_seat(window, url)
         yield user
 
 
@@ -488,7 +488,7 @@ def test_pieces_and_sheets_under_the_shutter_are_nameless(
 
         # In Arena, give robot 1 the order to move north under the closed shutter (keys 1 and N).
         user.table.abandon()
-        user.table.new_game("arena", {}, 1)
+        user.table.new_game("arena", seed=1)
         follow_instructions(user.table)
         user.wait_for_sign("Orders for your robots")
         user.focused_node()

@@ -95,7 +95,7 @@ def test_a_phone_sees_a_wrong_piece(rig: PhoneCameraRig) -> None:
         # The pieces of a new game lie right, so it waits for orders.
         for seat in SEATS:
             table.take_seat(seat, "")
-        table.new_game("outbuffered", {}, 1)
+        table.new_game("outbuffered", seed=1)
         until("orders", lambda: table.view().phase is Phase.ORDERS)
 
         # A hand comes to a free square. While something moves, the phone sends more pictures.

@@ -47,7 +47,7 @@ def test_orders_on_a_sheet_are_changed_and_sealed(window: WebDriver, tour: Table
     Orders that are sealed are secret until the reveal. Until then they are on no page, except on
     South's own while a finger holds its shutter open.
     """
-    tour.table.new_game("arena", {}, seed=7)
+    tour.table.new_game("arena", seed=7)
     follow_instructions(tour.table)
     visit(window, tour, SOUTH_PAGE)
     window.get_log("browser")  # type: ignore[attr-defined] # Chrome has it; this empties the log

@@ -27,7 +27,7 @@ def test_moves_of_many_robots_fill_whole_rows(window: WebDriver, tour: TableTour
     """
     # Each row of the map is a rank, with `n` and `s` for the robots of North and South. All robots
     # go one square towards the other side.
-    tour.table.new_game("arena", {"board": "nnnnnnnn.\n.........\n.........\nssssssss."}, 7)
+    tour.table.new_game("arena", {"board": "nnnnnnnn.\n.........\n.........\nssssssss."}, seed=7)
     tour.go_on()
     for seat, way in ((Seat.SOUTH, "N"), (Seat.NORTH, "S")):
         orders = " ".join(f"{number}:{way}" for number in range(1, 9))

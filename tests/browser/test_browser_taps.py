@@ -136,7 +136,7 @@ def test_a_tap_waits_for_the_scripts(tmp_path: Path, window: WebDriver) -> None:
     The click must be kept until the scripts can act on it.
     """
     with open_south_page(tmp_path, window) as (rig, url):
-        rig.table.new_game("kahmate", {}, 1)
+        rig.table.new_game("kahmate", seed=1)
         window.get(f"{url}#commit")
         until("the seal", lambda: is_sealed(rig))
 

@@ -314,7 +314,7 @@ def test_every_page_of_a_table_has_no_fault(
 
 def begin(tour: TableTour, game: str) -> None:
     """Begin a game with the options of its last preset."""
-    tour.table.new_game(game, dict(GAMES[game].presets[-1].options), 7)
+    tour.table.new_game(game, dict(GAMES[game].presets[-1].options), seed=7)
 
 
 def open_page(

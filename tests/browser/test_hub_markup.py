@@ -55,7 +55,7 @@ def test_markup_stays_text_on_every_page(tmp_path: Path) -> None:
     for number, game in enumerate(GAMES, start=1):
         name = f"id{number}"
         room.add(HubTable(name, number, SCRIPT))
-        for record in played_records(game, 3, number):
+        for record in played_records(game, decisions=3, seed=number):
             message = encode_with_markup(json.loads(encode_public(record)))
             room.receive_record(name, decode_record(message))
         texts = {"notices": (SCRIPT,), "wrong": (SCRIPT,), "follows": SCRIPT, "answer": SCRIPT}

@@ -13,7 +13,7 @@ from random import Random
 import msgspec
 import pytest
 from remote_tools import (
-    GAME,
+    GAME_ID,
     HalfTable,
     MemoryLine,
     assert_line_agrees,
@@ -125,7 +125,7 @@ def test_orders_stay_unknown_until_both_are_sealed(tmp_path: Path) -> None:
 
 def _encode(number: int, **message: object) -> bytes:
     """Encode a message with this number, as the other table would send it."""
-    return msgspec.json.encode({"game": GAME, "number": number, "message": message})
+    return msgspec.json.encode({"game": GAME_ID, "number": number, "message": message})
 
 
 def test_a_message_that_does_not_fit_is_refused(tmp_path: Path) -> None:
@@ -141,10 +141,10 @@ def test_a_message_that_does_not_fit_is_refused(tmp_path: Path) -> None:
         # refused, because one before it is missing.
         before = north.session
         first_message = line.messages[SOUTH][0]
-        north.table.remote.receive(GAME, 1, first_message)
-        north.table.remote.receive("11" * 8, 1, first_message.replace(GAME.encode(), b"11" * 8))
+        north.table.remote.receive(GAME_ID, 1, first_message)
+        north.table.remote.receive("11" * 8, 1, first_message.replace(GAME_ID.encode(), b"11" * 8))
         with pytest.raises(Stale, match="missing"):
-            north.table.remote.receive(GAME, number + 1, _encode(number + 1, **{"is": "left"}))
+            north.table.remote.receive(GAME_ID, number + 1, _encode(number + 1, **{"is": "left"}))
         assert north.session == before, "a repeated message or one of another game is not ignored"
 
         # South's orders and their receipt, and a stage that South's board shows.
@@ -157,14 +157,14 @@ def test_a_message_that_does_not_fit_is_refused(tmp_path: Path) -> None:
             before = north.session, len(list(north.journal.entries()))
             for message in messages:
                 with pytest.raises(Malformed, match=r"does not fit|read|buffer"):
-                    north.table.remote.receive(GAME, number, _encode(number, **message))
+                    north.table.remote.receive(GAME_ID, number, _encode(number, **message))
             assert (north.session, len(list(north.journal.entries()))) == before
 
         # Before either seat has sealed an action, none of these messages fits.
         with pytest.raises(Malformed, match="message"):
-            north.table.remote.receive(GAME, number, _encode(number, **{"is": "eval"}))
+            north.table.remote.receive(GAME_ID, number, _encode(number, **{"is": "eval"}))
         with pytest.raises(Malformed, match="another game"):
-            north.table.remote.receive(GAME, number, _encode(number + 1, **{"is": "left"}))
+            north.table.remote.receive(GAME_ID, number, _encode(number + 1, **{"is": "left"}))
         expect_refusal(opened)  # nothing is sealed yet
         expect_refusal(
             sealed | {"tick": tick + 1}, sealed | {"receipt": "zz"}, sealed | {"at": -1.0}
@@ -175,19 +175,19 @@ def test_a_message_that_does_not_fit_is_refused(tmp_path: Path) -> None:
 
         # South seals its orders. It must not open them before North has sealed its own, and then
         # only those of the receipt, in the one spelling that is valid.
-        north.table.remote.receive(GAME, number, _encode(number, **sealed))
+        north.table.remote.receive(GAME_ID, number, _encode(number, **sealed))
         number += 1
         expect_refusal(sealed, opened)
         north.table.hand_in(NORTH, moment, "DDD", "bb")
         expect_refusal(
             opened | {"action": "UUD"}, opened | {"action": "uuu"}, opened | {"salt": "a b"}
         )
-        north.table.remote.receive(GAME, number, _encode(number, **opened))
+        north.table.remote.receive(GAME_ID, number, _encode(number, **opened))
         assert north.session.phase is Phase.STAGES
 
         # Each stage is reported once, and no other stage before both boards show this one.
         number += 1
-        north.table.remote.receive(GAME, number, _encode(number, **shown))
+        north.table.remote.receive(GAME_ID, number, _encode(number, **shown))
         number += 1
         expect_refusal(shown, shown | {"stage": 1})
 
