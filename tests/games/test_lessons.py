@@ -104,7 +104,8 @@ def test_lesson_orders_can_be_tapped_and_pressed(game: Game[Any, Any]) -> None:
             # It can be given in the form that the game offers: cards, a sheet, plays, or keys.
             pad = game.pad(state, seat)
             is_spelled = pad is not None and pad.text(pad.spell(text)) == text
-            board_ui, card_ui = game.board_ui(state, seat), game.card_ui(state, seat)
+            board_ui = game.board_ui(state, seat)
+            card_ui = game.card_ui(state, seat)
             if card_ui:
                 assert find_choice(card_ui, text)
             elif board_ui and board_ui.sheet:

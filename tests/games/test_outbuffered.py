@@ -288,7 +288,9 @@ GOLDEN_EVENTS = [
 
 
 def test_golden_game() -> None:
-    state, sentences = start(), []
+    """Play a whole game, and compare what happens with what happened when it was recorded."""
+    state = start()
+    sentences = []
     for south, north in GOLDEN_GAME:
         step = play(state, south, north)
         sentences += [

@@ -85,7 +85,9 @@ GOLDEN_EVENTS = [
 
 
 def test_golden_game() -> None:
-    state, sentences = start(**GOLDEN_OPTIONS), []
+    """Play a whole game, and compare all sentences and the end with those that were recorded."""
+    state = start(**GOLDEN_OPTIONS)
+    sentences = []
     for south, north in GOLDEN_GAME:
         step = carry_out(state, south, north)
         sentences.append([event.text for event in step.events])

@@ -158,7 +158,8 @@ def test_a_refused_key_means_only_a_full_draft() -> None:
     """Everybody sees whether a key is refused. So a pad accepts all keys until every robot has an
     order, and none after that.
     """
-    rng, grammar = Random(1), pad_grammar(start(), SOUTH)
+    rng = Random(1)
+    grammar = pad_grammar(start(), SOUTH)
     for _ in range(200):
         draft: tuple[str, ...] = ()
         while any(grammar.accepts(draft, key) for key in PAD_KEYS):

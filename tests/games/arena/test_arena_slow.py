@@ -43,13 +43,15 @@ def test_random_games_agree_with_the_slow_game(number: int) -> None:
     options = OPTIONS_OF_GAMES[number]
     rng = Random(f"arena/{number}")
     for _ in range(25):
-        state, slow = GAME.setup(GAME.options(options), rng), slow_start(options)
+        state = GAME.setup(GAME.options(options), rng)
+        slow = slow_start(options)
         while not state.outcome:
             actions = {seat: GAME.random_action(state, seat, rng) for seat in SEATS}
             orders = {
                 (str(seat), robot): code for seat in SEATS for robot, code in actions[seat].by_robot
             }
-            state, slow = GAME.apply(state, actions, rng).state, slow_turn(slow, orders)
+            state = GAME.apply(state, actions, rng).state
+            slow = slow_turn(slow, orders)
             assert GAME.dump(state)["robots"] == plain_robots(slow)
             assert state.turn == slow.turn
             assert bool(state.outcome) == bool(slow.result)

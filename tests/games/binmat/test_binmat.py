@@ -65,7 +65,8 @@ def test_wrong_numbers_of_given_cards_are_refused() -> None:
 
 # ---- Drawing and playing a Card ------------------------------------------------------------------
 
-RULEBOOK, HACKMUD = start(), start(edition="hackmud")
+RULEBOOK = start()
+HACKMUD = start(edition="hackmud")
 # The defender's stack in lane 2 lies face up.
 OPEN_LANE = with_cards(RULEBOOK, 2, defence="5^", defence_open=True, south="5& >&")
 # Each case: the state, the action of the seat on turn, and the sentences of its events.
@@ -333,7 +334,8 @@ def golden_deal(edition: str) -> State:
 
 def test_golden_game() -> None:
     """Play all actions. No card may appear or disappear in any turn, and the attacker wins."""
-    state, rng = golden_deal("rulebook"), Random(7)
+    state = golden_deal("rulebook")
+    rng = Random(7)
     for index, action in enumerate(GOLDEN_GAME.split()):
         assert state.outcome is None
         GAME.require(state, {state.seat: action})

@@ -17,7 +17,8 @@ from companion.games.binmat.combat import Combat, CombatSetup, sum_stack
 from companion.games.binmat.events import ATTACKER, DEFENDER
 from companion.games.binmat.state import Edition
 
-RULEBOOK, HACKMUD = Edition.RULEBOOK, Edition.HACKMUD
+RULEBOOK = Edition.RULEBOOK
+HACKMUD = Edition.HACKMUD
 
 
 def fight(attacker: str, defender: str, edition: Edition = RULEBOOK, **setup: Any) -> Combat:

@@ -25,19 +25,13 @@ from companion.games.binmat.real_cards import RealCardsState, parse_action
 from companion.games.screen import CardUi
 
 GAME = game_named("binmat")
-SOUTH, NORTH = Seat.SOUTH, Seat.NORTH
+SOUTH = Seat.SOUTH
+NORTH = Seat.NORTH
 
 
 def start(**options: Any) -> RealCardsState:
     """Return the first state: 110 turns, of which the defender has the first one."""
     state: RealCardsState = GAME.setup(GAME.options({"way": "referee", **options}), Random(0))
-    return state
-
-
-def state_after(state: RealCardsState, *texts: str) -> RealCardsState:
-    """Return the state after some actions, each given by the seat that must act."""
-    for text in texts:
-        state = carry_out(state, text).state
     return state
 
 
@@ -47,6 +41,13 @@ def carry_out(state: RealCardsState, text: str) -> Step[RealCardsState]:
     action = GAME.parse(text)
     GAME.check(state, seat, action)
     return GAME.apply(state, {seat: action}, Random(0))
+
+
+def state_after(state: RealCardsState, *texts: str) -> RealCardsState:
+    """Return the state after some actions, each given by the seat that must act."""
+    for text in texts:
+        state = carry_out(state, text).state
+    return state
 
 
 def result_of(state: RealCardsState) -> tuple[frozenset[Seat], str]:
@@ -106,7 +107,8 @@ def test_the_attacker_wins_only_by_a_combat() -> None:
 
 
 def test_players_of_one_side_act_in_rotation() -> None:
-    state, names = start(defenders=2, attackers=3), []
+    state = start(defenders=2, attackers=3)
+    names = []
     for _ in range(8):
         names.append(card_ui(state).acting)
         state = state_after(state, ".")
@@ -272,7 +274,8 @@ def test_pads_have_keys_for_turn_combat_win() -> None:
 
     In a combat, ready alone says that it is over. `b` and then ready say that the attacker has won.
     """
-    turn, combat = GAME.pad(start(), SOUTH), GAME.pad(state_after(start(), "c"), SOUTH)
+    turn = GAME.pad(start(), SOUTH)
+    combat = GAME.pad(state_after(start(), "c"), SOUTH)
     assert turn is not None
     assert combat is not None
     assert (turn.text(()), turn.text(("a",)), turn.is_at_once(("a",)), turn.held_ready) == (

@@ -17,7 +17,8 @@ from companion.core.kit import SEATS, Seat
 from companion.games.base import Drawn, plain_layout
 
 # Placings of all pieces, one square for each: R is regular, B big, T tough, F fast, and S smart.
-BLUE_PLACING, PINK_PLACING = "R@c2 R@f2 B@d2 T@e2 F@a2 S@d1", "R@f10 R@c10 B@e10 T@d10 F@h10 S@e11"
+BLUE_PLACING = "R@c2 R@f2 B@d2 T@e2 F@a2 S@d1"
+PINK_PLACING = "R@f10 R@c10 B@e10 T@d10 F@h10 S@e11"
 
 
 # ---- notation ------------------------------------------------------------------------------------
@@ -61,7 +62,8 @@ def test_chance_places_the_ball_and_chooses_a_beginner() -> None:
     state = GAME.setup(GAME.options({}), Random(0))
     assert GAME.to_act(state) == set(SEATS)
     assert GAME.expected(state) is None
-    balls, beginners = Counter[str](), Counter[Seat]()
+    balls = Counter[str]()
+    beginners = Counter[Seat]()
     for seed in range(60):
         after = GAME.apply(
             state, {SOUTH: GAME.parse(BLUE_PLACING), NORTH: GAME.parse(PINK_PLACING)}, Random(seed)
@@ -204,7 +206,9 @@ GOLDEN_END = {
 
 
 def test_golden_game() -> None:
-    state, sentences = set_up_state(), []
+    """Play a whole game, and compare all sentences and the end with those that were recorded."""
+    state = set_up_state()
+    sentences = []
     for text in GOLDEN_GAME:
         step = carry_out(state, text)
         sentences += event_texts(step)

@@ -42,7 +42,8 @@ def test_slow_rules_find_the_same_legal_actions(seed: int) -> None:
     """In random positions, some with turned-over pieces, both list the same actions, and `check`
     accepts each of them.
     """
-    rng, compared = Random(seed), 0
+    rng = Random(seed)
+    compared = 0
     state = set_up_state(starter=rng.choice(("south", "north")))
     while (due := sorted(GAME.to_act(state))) and compared < 40:
         # Compare some of the positions in which one seat is on turn.
@@ -70,7 +71,9 @@ def test_slow_rules_end_runs_the_same_way(seed: int) -> None:
     A tenth of the runs of random positions are carried out. Cards drawn at random decide their
     face-offs.
     """
-    rng, compared, face_offs = Random(seed), 0, 0
+    rng = Random(seed)
+    compared = 0
+    face_offs = 0
     state = set_up_state()
     while compared < 1200:
         due = sorted(GAME.to_act(state))
@@ -79,7 +82,8 @@ def test_slow_rules_end_runs_the_same_way(seed: int) -> None:
             state = set_up_state()
             continue
         if len(due) == 1:
-            slow, turned_over = SlowKahmate(GAME.dump(state)), turned_over_squares(state)
+            slow = SlowKahmate(GAME.dump(state))
+            turned_over = turned_over_squares(state)
             for action in GAME.legal_actions(state, due[0]):
                 text = GAME.format(action)
                 if not isinstance(action, Run) or rng.random() > 0.1:

@@ -43,7 +43,9 @@ def layout_after(state: State, text: str) -> dict[str, list[str]] | None:
 
 def random_states(seed: int, count: int) -> list[State]:
     """Return positions of random games in which one seat is on turn."""
-    rng, state, states = Random(seed), set_up_state(), []
+    rng = Random(seed)
+    state = set_up_state()
+    states = []
     while len(states) < count:
         due = sorted(GAME.to_act(state))
         if len(due) == 1 and rng.random() < 0.2:

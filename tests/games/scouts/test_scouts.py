@@ -142,8 +142,11 @@ def test_slow_rules_count_the_same_to_depth_two(opening: str) -> None:
 
 
 def test_golden_game() -> None:
+    """Play a whole game, and compare its sentences and its end with those that were recorded."""
     # Collect the sentences of the events with their reasons, and those of events without one.
-    state, explained, unexplained = start(), [], []
+    state = start()
+    explained = []
+    unexplained = []
     for text in GOLDEN_GAME:
         step = carry_out(state, text)
         explained += [
@@ -182,7 +185,8 @@ def test_the_view_says_which_stacked_scout_has_intel() -> None:
     def view_scouts(**masks: str) -> Any:
         return GAME.view(make_state(white="d4", white_low="d4", **masks), None)["scouts"]["south"]
 
-    upper, lower = view_scouts(intel="d4"), view_scouts(lower_intel="d4")
+    upper = view_scouts(intel="d4")
+    lower = view_scouts(lower_intel="d4")
     assert upper["with_intel"] == lower["with_intel"] == ["d4"]
     assert upper["pieces"] == [
         {"square": "d4", "level": "upper", "intel": True},

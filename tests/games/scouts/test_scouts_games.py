@@ -22,9 +22,12 @@ def rock_text(name: str, direction: tuple[int, int]) -> str:
 
     A rock that would leave the board is moved back by one square.
     """
-    file, rank = "abcdefgh".index(name[0]), int(name[1:])
-    to_file, to_rank = min(file + direction[0], 7), min(rank + direction[1], 10)
-    file, rank = to_file - direction[0], to_rank - direction[1]
+    file = "abcdefgh".index(name[0])
+    rank = int(name[1:])
+    to_file = min(file + direction[0], 7)
+    to_rank = min(rank + direction[1], 10)
+    file = to_file - direction[0]
+    rank = to_rank - direction[1]
     return f"R@{'abcdefgh'[file]}{rank}-{'abcdefgh'[to_file]}{to_rank}"
 
 
@@ -54,7 +57,8 @@ def by_file_and_rank(layout: dict[str, list[str]]) -> dict[str, list[str]]:
 @pytest.mark.parametrize("stacking", [True, False])
 def test_random_games_agree_with_the_slow_rules(stacking: bool) -> None:
     for seed in range(12):
-        rng, slow = Random(seed), SlowScouts(stacking)
+        rng = Random(seed)
+        slow = SlowScouts(stacking)
         state = start(stacking="on" if stacking else "off")
         for _ in range(170):
             # Both list the same actions, until both say that the game is over.

@@ -46,7 +46,8 @@ def some_states(seed: int) -> list[State]:
 
     The set-up belongs to the game.
     """
-    rng, states = Random(seed), [start()]
+    rng = Random(seed)
+    states = [start()]
     while len(states) < 140 and not states[-1].outcome:
         text = str(GAME.random_action(states[-1], states[-1].seat, rng))
         states.append(state_after(states[-1], text))
