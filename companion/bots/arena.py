@@ -298,8 +298,9 @@ class _Search:
     def choose_plan(self, rng: Random) -> Plan:
         """Search for plans, and return the one to play.
 
-        It is a plan that wins against all known replies. Without one, it is drawn from the mixed
-        strategy. A level without rounds plays the best response to a side that does not move.
+        It is a plan that wins against all known replies. If there is none, the plan is drawn from
+        the mixed strategy. A level without rounds plays the best response to a side that does not
+        move.
         """
         for side in (_OWN, _OTHER):
             self._add_plan(side, self._typical_plan(side))

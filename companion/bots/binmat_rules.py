@@ -2,9 +2,9 @@
 
 A view shows some cards only as *backs* (`HIDDEN`). A *deal* is a state in which random unseen cards
 replace all backs (a determinization). A *playout* plays one deal to the end. The game's own rules
-carry out the first action of a playout. All later ones only draw, build stacks, fight or pass. This
-module carries them out as *moves*, on mutable lists and without sentences, because that is much
-faster.
+carry out the first action of a playout. All later actions only draw, build stacks, fight or pass.
+This module carries these out as *moves*, on mutable lists and without sentences, because that is
+much faster.
 
 A `PlayoutState` lists decks from the bottom, so that the top card can be popped. A `State` lists
 them from the top. Stacks and piles are listed from the oldest card. `card[0]` is the value of a
@@ -48,7 +48,8 @@ from companion.games.binmat.state import HIDDEN, BinmatOptions, Edition, State
 PlayoutMove = tuple[str, str, int]
 
 PASS_MOVE: PlayoutMove = ACTION_PARTS[PASS]
-# Value of a WILD. It exceeds the sum of all numbers, so that a sum keeps numbers and WILDs apart.
+# Value of a WILD. It exceeds the sum of all numbers on cards, so that the number of WILDs and the
+# sum of the numbers can both be worked out from a sum of values.
 _WILD_VALUE = 1 << 12
 # What each card adds to the sum from which `power_of_sum` works out the power of a stack.
 CARD_VALUES: Mapping[str, int] = {HIDDEN: 0} | {
@@ -182,7 +183,8 @@ class PlayoutState:
             cards_owed = damage - wall_losses
             self.attacker_discard += attack
         self.is_defender_open[lane] = bool(wall)
-        # the attacker draws a card of the lane for each damage that the wall could not take
+        # the attacker draws a card of the lane for each point of damage beyond the cards of the
+        # wall
         for _ in range(cards_owed):
             if not self.decks[lane] and not (self.is_hackmud and self.discards[lane]):
                 self.winner = ATTACKER_SEAT
@@ -192,7 +194,8 @@ class PlayoutState:
     def _end_by_bounce(self, lane: int, attack: list[str]) -> None:
         """End a combat without damage, because a stack holds a BOUNCE.
 
-        BOUNCEs go to the other side's discards, and the other defender cards stay face up.
+        The attacker's BOUNCEs go to the discard pile of the lane, and the defender's to that of the
+        attacker. The attacker's other cards are discarded, too, and the defender's stay face up.
         """
         attacker_bounces, other_attacker_cards = separate_bounces(attack)
         defender_bounces, remaining = separate_bounces(self.defender_stacks[lane])
@@ -262,7 +265,7 @@ def state_of(view: Mapping[str, Any]) -> State:
     )
     cards_with_open = zip(chain(*attack), chain(*attacker_open), strict=True)
     # `State.seat` follows from whether the number of turns played is even or odd. A view does not
-    # have that number, so use 0 for the defender and 1 for the attacker
+    # have that number, so assume 0 turns if the defender is to act, and 1 for the attacker.
     return State(
         options=BinmatOptions(edition=Edition(view["edition"]), turns=view["turns_left"] + seat),
         decks=decks,
@@ -309,7 +312,7 @@ def random_deals(state: State, seat: int, cards_of_other: set[str], rng: Random)
     while True:
         unknown = unknown_cards[:]
         rng.shuffle(unknown)
-        # known cards come first, so that they are among those of the other side
+        # known cards come first, so that the other side gets them
         cards = known_cards + unknown
         other_cards = cards[:back_count]
         rng.shuffle(other_cards)

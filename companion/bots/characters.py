@@ -40,8 +40,8 @@ CHARACTERS = (
 def all_characters(engines: Iterable[str]) -> tuple[Character, ...]:
     """Return the built-in characters, then the engines of the settings (`NAME=COMMAND`).
 
-    An engine is left out if its name is that of a built-in character or of an engine before it, or
-    if its command has unbalanced quotation marks.
+    An engine is left out if a built-in character or an earlier engine has the same name, or if the
+    engine's command has unbalanced quotation marks.
 
     >>> [character.name for character in all_characters(["Ada=/opt/ada --fast", "Bo=/opt/other"])]
     ['Pip', 'Bo', 'Zeno', 'Ada']

@@ -1,9 +1,10 @@
 """The coach: the strongest bot, which gives advice from the learner's own view.
 
-A question about an action runs in a separate process (`bot_process`). It gets a `MachineTurn`, the
-same data as a machine player at that seat. Its answer goes to that seat only. Pages ask about the
-present turn or the last action, and replays about a turn of a finished game. Pages also ask for the
-reasons of a machine player, which the table has stored.
+A question about an action is answered by a separate process (`bot_process`). This process gets a
+`MachineTurn`, the same data as a machine player at that seat, and its answer goes to that seat
+only. Pages ask about the present turn or the last action, and replays ask about a turn of a
+finished game. Pages also ask for the reasons of a machine player, which need no process, because
+the table has stored them.
 """
 
 from __future__ import annotations

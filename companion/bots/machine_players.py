@@ -154,7 +154,7 @@ class _MachinePlayer:
         self._is_closing = False
 
     def step(self) -> float:
-        """Do the work that is due.
+        """Do the work that is due: choose an action, or hand in the one that is planned.
 
         Return the seconds until the next step. 0 means that there is nothing to do before the
         table's next change.

@@ -1,8 +1,13 @@
 """Mixed strategies for small matrix games, by regret matching+ (Tammelin, 2014).
 
-In a matrix game both sides choose at once, one a row of the payoff matrix and the other a column. A
-mixed strategy is the probability of each choice. This module is plain Python, so that a bot that
-needs nothing else does not load numpy into its process.
+In a matrix game both sides choose at once: one side a row of the payoff matrix, and the other side
+a column. A mixed strategy is the probability of each choice. Regret matching plays the game many
+times. In each round, both sides play each choice in proportion to its regret, which is how much
+better that choice would have done so far. The average over the rounds comes close to an
+equilibrium.
+
+This module is plain Python, so that a bot that needs nothing else does not load numpy into its
+process.
 """
 
 from __future__ import annotations
@@ -50,8 +55,8 @@ def _match_regrets(
 ) -> list[float]:
     """Update the regrets in place. Return the next strategy, in proportion to them.
 
-    The regret of a choice is how much better it would have done than the strategies played so far,
-    at least 0.
+    The regret of a choice is how much better it would have done than the strategies played so far.
+    It is at least 0.
 
     :param payoffs: expected payoff of each choice in this round
     :param strategy: strategy played in this round

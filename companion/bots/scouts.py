@@ -158,7 +158,7 @@ class ScoutsBot(Bot):
         self._plan: dict[Position, str] = {}
         # reasons for the present turn
         self._why: tuple[str, ...] = ()
-        # how often own turns have led to a position, by its `repetition_key`
+        # how often this bot's turns have led to a position, by its `repetition_key`
         self._visits: Counter[tuple[int, ...]] = Counter()
 
     def choose(self, view: Mapping[str, Any]) -> Choice:
@@ -184,9 +184,9 @@ class ScoutsBot(Bot):
     def loss(self, view: Mapping[str, Any], action: str, best: str) -> float | None:
         """Return how much worse a decision is than the best one, as a share of a game.
 
-        While plays are due, a play is compared with the best turn that the search finds. Return
-        None for any other decision. After the plays, rocks and the end of the turn are compared
-        with each other, `best` among them. Placings lose nothing.
+        While plays are due, a play is compared with the best turn that the search finds, and None
+        is returned for any other decision. After the plays, rocks and the end of the turn are
+        compared with each other, `best` among them. Placings lose nothing.
         """
         position = position_of(view, self._may_stack)
         if position.to_place:
@@ -209,7 +209,7 @@ class ScoutsBot(Bot):
     def _set_up_square(self, position: Position) -> int:
         """Return the next free square of this game's set-up."""
         home_rank = 1 if position.seat == 0 else RANKS
-        # any other file, if somebody else has already placed scouts of this seat
+        # then any other file, because somebody else may have placed scouts of this seat before
         files = self._set_up_files + "abcdefgh"
         squares = [SQUARE_NUMBERS[f"{file}{home_rank}"] for file in files]
         return next(square for square in squares if not position.own >> square & 1)
@@ -243,8 +243,8 @@ def _plays_in_words(position: Position, plays: Plays) -> Iterator[str]:
 class _Search:
     """The search for one decision.
 
-    :param visits: how often own turns have led to a position, by its `repetition_key`. Each visit
-        lowers the position's value
+    :param visits: how often the bot's turns have led to a position, by its `repetition_key`. Each
+        visit lowers the position's value
     """
 
     def __init__(
@@ -315,8 +315,9 @@ class _Search:
         """
         self.nodes += 1
         rated_plays = self.evaluation.rated_plays
-        # value, plays and the position after the first play. They are plain tuples, because there
-        # are thousands. `_distinct_turns` carries out the second play of only those that it returns
+        # The value, the plays, and the position after the first play. They are plain tuples,
+        # because there are thousands of them. The second play is carried out later
+        # (`_distinct_turns`), and only for the turns that are returned.
         turns: list[tuple[float, Plays, Position]] = []
         for gain, origin, target in rated_plays(position):
             first = (origin, target)
@@ -407,7 +408,7 @@ class _Search:
         runners = position.foe & position.intel
         if position.is_won or not runners:
             return None
-        # a rock can stop a scout with intel only if it is beside it
+        # a rock can stop a scout with intel only if it lies beside that scout
         beside_runners = reduce(or_, [AROUND[square] for square in squares_in(runners)])
         rocks = [rock for rock in rock_placings(position) if rock.covered & beside_runners]
         rocks.sort(key=lambda rock: (rock.covered & beside_runners).bit_count(), reverse=True)

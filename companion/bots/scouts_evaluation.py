@@ -4,10 +4,11 @@ A scout walks from its home rank to the far rank, gathers intel there, and wins 
 A play is what players call a move: a dash or a chain of jumps of one scout. A stack is two scouts
 on one square: only the upper one can move.
 
-A scout is worth the number of ranks that it has gone, more if it is nearly home with intel, and
-less at the bottom of a stack. The value of a position is that of all own scouts minus that of the
-other side's. All values are in ranks. They are positive if they are good for the seat on turn. Sets
-of squares are bit masks with bit n for square number n, as in `Position`.
+A scout is worth the number of ranks that it has gone. It is worth more if it is nearly home with
+intel, and less at the bottom of a stack. The value of a position is the sum over the scouts of the
+seat on turn, minus the sum over the other side's. So it is positive if the position is good for the
+seat on turn. All values are in ranks. Sets of squares are bit masks with bit n for square number n,
+as in `Position`.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ class Evaluation:
         """Value of a scout, by seat, then by whether it has intel, then by its square number."""
 
     def value(self, position: Position) -> float:
-        """Return the value of all own scouts minus that of all scouts of the other side."""
+        """Return the value of a position for the seat on turn."""
         mine = self._side_value(position, position.seat, position.own, position.own_lower)
         theirs = self._side_value(position, 1 - position.seat, position.foe, position.foe_lower)
         return mine - theirs

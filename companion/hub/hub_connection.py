@@ -155,12 +155,13 @@ class HubConnection:
             self._set_connection(False, "")
 
     async def _keep_connected(self) -> None:
-        """Connect again after every failure until `close`, and report why it failed."""
+        """Connect, and connect again after every failure until `close`. Report each failure."""
         pause_s = MIN_RECONNECT_PAUSE_S
         while not self._is_closing:
             try:
                 await self._connect_and_serve()
             except (OSError, NatsError, CompanionError) as error:
+                # the pause grows only while no attempt succeeds
                 was_connected = self.is_connected
                 self._set_connection(False, _explain_failure(error))
                 pause_s = min(MAX_RECONNECT_PAUSE_S, pause_s * 2)
@@ -197,10 +198,15 @@ class HubConnection:
             self._pairs.note_loss()
 
     async def _serve(self, client: Client) -> None:
-        """Send records and states until the connection breaks or `close` is called."""
+        """Serve a connection until it breaks or `close` is called.
+
+        First find the record after the last one that the hub has. Then, again and again, claim the
+        table for this machine, send the state if it has changed, send all records that wait, and
+        wait for something new. If the hub cannot store records, only the records have to wait, for
+        `STORE_RETRY_S`.
+        """
         jetstream = client.jetstream(timeout=ANSWER_TIMEOUT_S)
         await self._pairs.claim(client)
-        # continue after the last record that the hub has
         await self._seek(jetstream)
         self._pairs.reset_connection()
         self._next_pair_request_at_s = 0.0

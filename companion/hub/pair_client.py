@@ -225,7 +225,12 @@ class PairClient:
             self._begin(answer.pair)
 
     async def exchange(self, client: Client, jetstream: JetStreamContext) -> None:
-        """Send pending requests to the hub, then exchange messages of the game both ways."""
+        """Send pending requests to the hub, then exchange messages of the current game.
+
+        Our messages that the hub does not have are sent at once. Those of the other table are
+        fetched if the hub has announced one, and otherwise every `POLL_INTERVAL_S`, because an
+        announcement may be lost.
+        """
         await self._send_queue(client)
         pair = self._pair
         if pair is None:
@@ -438,7 +443,7 @@ class PairClient:
             self._table.set_notice("remote", sentence)
 
     def _trouble(self, connection_trouble: str) -> str:
-        """Return what the table screen says about the other table. Empty if nothing is wrong."""
+        """Return what the table screen says about the other table, or "" if nothing is wrong."""
         game = self._table.remote.remote_game
         if self._pair is None:
             return ""

@@ -50,7 +50,8 @@ class PairOffer(_Message, frozen=True, tag="offer"):
 class PairAcceptance(_Message, frozen=True, tag="take"):
     """A request that accepts the offer with this code.
 
-    Its other fields are those of the accepting table, as in `PairOffer`.
+    `code` is the offer's. The other fields describe the accepting table, as those of `PairOffer`
+    describe the offering one.
     """
 
     code: Text

@@ -1,9 +1,9 @@
 """NATS subjects and streams that tables and their hub share.
 
-The subjects of a table have the id that it got when it joined, and those of a game at two tables (a
-pair) the id of the pair. Tables may use only the subjects that the hub's permissions allow them:
-`publishable_subjects`, `subscribable_subjects` and `publishable_pair_subjects`. JetStream is the
-store in NATS.
+The subjects of a table contain the id that the table got when it joined. The subjects of a game at
+two tables (a pair) contain the id of the pair. Tables may use only the subjects that the hub's
+permissions allow them: `publishable_subjects`, `subscribable_subjects` and
+`publishable_pair_subjects`. JetStream is the store in NATS.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ RECORDS_STREAM = "RECORDS"
 # Name of the stream of messages between the two tables of a game, by number.
 PAIRS_STREAM = "PAIRS"
 
-# Subjects of all tables, where `*` is any one word. The functions below return those of one table.
+# Subjects of all tables, where `*` is any one word. The functions below return the subjects of one
+# table.
 ALL_RECORDS = "tables.*.record"
 ALL_STATES = "tables.*.state"
 ALL_REQUESTS = "tables.*.pair"

@@ -159,7 +159,7 @@ class LeagueFile:
         return {table: _decode(data, TableProgress) for table, data in rows}
 
     def number(self, name: str) -> int:
-        """Return a number that `put_number` has stored by name. 0 if it was never stored."""
+        """Return a number that `put_number` has stored by name, or 0 if it was never stored."""
         rows = self._rows("SELECT value FROM kept WHERE name = ?", (name,))
         return int(rows[0][0]) if rows else 0
 

@@ -67,7 +67,7 @@ def _row(
 ) -> TournamentRow:
     """Return the row of an entrant after a number of rounds, still without a place.
 
-    `half_points` are those of every entrant after these rounds, by number.
+    `half_points` has the half points of every entrant after these rounds, by number.
     """
     buchholz = sonneborn = 0
     for round_ in tournament.rounds[:round_count]:

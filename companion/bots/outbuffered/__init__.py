@@ -1,12 +1,14 @@
 """The bot for Outbuffered: each turn is a matrix game of 216 by 216 buffers.
 
-A buffer is the three orders that a side hands in for a turn. Pairs of buffers are valued by the
-position after the turn, which is looked up in a table that `tests/bench/bots/solve.py` computed. On
-boards without a table, the value is the game's own lead: who is nearer to bringing a flag home.
+A buffer is the three orders that a side hands in for a turn. The value of a pair of buffers is that
+of the position after the turn. It is looked up in a table that `tests/bench/bots/solve.py` has
+computed. On boards without a table, the value is the game's own lead: who is nearer to bringing a
+flag home.
 
-Level 3 plays close to the equilibrium. By a bounded amount it deviates towards the best response to
-what people tend to play (restricted Nash response: Johanson, Zinkevich and Bowling, 2007). Level 2
-plays the best response to a beginner. Level 1 is that beginner. Both have a noise in their values.
+Level 3 plays close to the equilibrium. It deviates from it, by a bounded amount, towards the best
+response to what people tend to play (restricted Nash response: Johanson, Zinkevich and Bowling,
+2007). Level 2 plays the best response to a beginner, and level 1 is that beginner. Levels 1 and 2
+add noise to their values.
 """
 
 from __future__ import annotations
@@ -36,11 +38,11 @@ from companion.games.outbuffered import Outbuffered
 from companion.games.outbuffered.board import BUFFERS, NORTH, STANDARD_MAP
 from companion.games.outbuffered.turn import OutbufferedOptions, lead
 
-# Value of every position on the standard board, for South: an array of int16 for each setting of
-# the option about own flags, indexed by the position.
+# File with the value of every position on the standard board, for South. It has an array of int16
+# for each setting of the option about own flags. The arrays are indexed by the position.
 VALUE_TABLE = Path(__file__).parents[1] / "outbuffered.npz"
 
-# Value of a won position in the table, which holds integers.
+# Value of a won position in the table, whose values are integers.
 TABLE_SCALE = 30_000
 
 # Discount factor of a position's value for each turn, so that early wins are worth more. The table
@@ -54,9 +56,9 @@ _NOISE = {1: 2.4, 2: 0.10, 3: 0.0}
 # Minimum probability of a buffer to be played. Smaller ones are noise of the approximation.
 _MIN_PLAYED_PROBABILITY = 0.003
 
-# Assumed probabilities that the other side plays as guessed, tried one after another. Each
-# resulting strategy is mixed with the equilibrium until its risk is small enough. More of them
-# would be slower.
+# Probabilities that the other side plays as guessed. Level 3 tries one after the other, and takes
+# the resulting strategy that does best. Each strategy is mixed with the equilibrium until its risk
+# is small enough. More of them would take longer.
 _TRUST_LEVELS = (0.95, 0.7, 0.4)
 
 # Maximum cost of a turn against a perfect player, as a share of a game, to exploit a weak one.
@@ -112,8 +114,9 @@ class OutbufferedBot(Bot):
     def _reasons(
         self, game: TurnGame, row: int, column_strategy: Vector, main_reason: str
     ) -> tuple[str, ...]:
-        """Return the reasons for a row as sentences, with the likeliest reply to it and the second
-        best row.
+        """Return the reasons for a row as sentences.
+
+        They also name the other side's likeliest buffer, and the second best row.
 
         :param column_strategy: expected mixed strategy of the other side
         :param main_reason: sentence that comes first
@@ -149,7 +152,7 @@ class OutbufferedBot(Bot):
             if value is None:
                 value = DISCOUNT * self._value(after)
                 until_draw = min(turns_left, quiet_limit if is_eventful else quiet_turns_left)
-                # as if a game were decided with a chance of a quarter in each turn that is left
+                # assume that a game is decided with a chance of a quarter in each turn that is left
                 value *= 1 - 0.75**until_draw
             values.append(value)
         if self.seat.number == NORTH:
@@ -164,8 +167,8 @@ class OutbufferedBot(Bot):
             # index 0 of a flag is `CARRIED`, which is -1
             indexes = (south_robot, north_robot, south_flag + 1, north_flag + 1)
             return int(self._table[indexes]) / TABLE_SCALE
-        # the lead is in steps. A hyperbolic tangent keeps values below 1, and the factors were
-        # chosen by eye: about 5 steps ahead are most of a win
+        # The lead is in steps. A hyperbolic tangent keeps values below 1. The factors were chosen
+        # by eye, so that a lead of 5 steps is most of a win.
         return 0.9 * math.tanh(0.22 * lead(self._model.state(position)))
 
     # ---- level 3 ---------------------------------------------------------------------------------

@@ -32,7 +32,7 @@ class TurnGame:
 
     Buffers that always have the same effect are merged into one.
 
-    :param successors: what the turn may lead to
+    :param successors: positions to which the turn may lead
     :param table: index of the successor of each pair of buffers, shape (216, 216), own buffers by
         rows
     :param values: value of each successor for the bot's side
@@ -71,19 +71,19 @@ class TurnGame:
         :param noise: noise of each successor
         """
         is_over = np.array([after.position in FINAL_VALUES for after in self.successors])
-        # noise must not make a position look like a finished game
+        # clipped, because noise must not make a position look like a finished game
         noisy_values = np.clip(self.values + noise, -0.99, 0.99)
         values = np.where(is_over, self.values, noisy_values).astype(np.float32)
         return TurnGame(self.successors, self._full_table, values)
 
 
-# All buffers, those with the most idle orders first. Among equivalent buffers the first is taken,
-# so that the first row and column are those of a side that only idles.
+# All buffers, those with the most idle orders first. Of equivalent buffers the first one is taken.
+# So the first row and the first column are for a side that only idles.
 _IDLE_FIRST = sorted(range(len(BUFFERS)), key=lambda buffer: -BUFFERS[buffer].count("I"))
 
 
 def _distinct_rows(table: NDArray[np.int32]) -> list[int]:
-    """Return the indexes of distinct rows: of several equal ones, the one with the most idling."""
+    """Return the indexes of distinct rows: of equal rows, the one with the most idle orders."""
     first_rows: dict[bytes, int] = {}
     for row in _IDLE_FIRST:
         first_rows.setdefault(table[row].tobytes(), row)
@@ -106,9 +106,10 @@ def find_equilibrium(
 ) -> Equilibrium:
     """Solve a matrix game by regret matching+, and return both sides' mixed strategies.
 
-    The other side plays `guess` with probability `trust`, and freely otherwise. Averages are
-    weighted by round (Tammelin, 2014). `mixed_strategies` does the same without numpy, for
-    matrices that are much smaller.
+    The other side plays `guess` with probability `trust`, and otherwise what is best for it. In
+    each round, both sides change their strategies towards what would have done better so far. The
+    result is the average over all rounds, with more weight for later ones (Tammelin, 2014).
+    `mixed_strategies` does the same without numpy, for matrices that are much smaller.
 
     :param payoff: payoff matrix for the bot's side
     :param guess: a mixed strategy of the other side, or None without trust
@@ -166,9 +167,10 @@ def softmax(values: Vector, temperature: float) -> Vector:
 def likely_strategy(game: TurnGame, balanced: Vector) -> Vector:
     """Return the mixed strategy that people at the other side are likely to play.
 
-    It assumes that each kind of player is equally likely: one who plays anything, one who plays the
-    equilibrium, and those who play nearly the best response to any buffer, to an idle side, or to a
-    beginner. Their temperatures, which say how often they miss it, were chosen by hand.
+    There are five kinds of players, and each is assumed to be equally likely. One plays anything,
+    and one plays the equilibrium. The others play nearly the best response: to a side that plays
+    anything, to a side that idles, or to a beginner. Their temperatures, which say how often they
+    miss the best response, were chosen by hand.
 
     :param balanced: the other side's equilibrium strategy
     """

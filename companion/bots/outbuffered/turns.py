@@ -53,7 +53,7 @@ ORDER_COUNT = len(ORDER_LETTERS)
 
 
 class TransitionModel:
-    """Finds the successors of positions by the game's own rules, with these options."""
+    """Finds the successors of positions by the game's own rules, for a game with these options."""
 
     def __init__(self, options: OutbufferedOptions) -> None:
         self._options = options
@@ -62,7 +62,7 @@ class TransitionModel:
             Square(file, rank) for rank in range(terrain.ranks) for file in range(terrain.files)
         ]
         self.squares = [square for square in all_squares if square not in terrain.walls]
-        # number of each square. None stands for the square of a flag that is carried
+        # number of each square, where None stands for the square of a flag that is carried
         self._numbers: dict[Square | None, int] = {None: CARRIED}
         self._numbers |= {square: number for number, square in enumerate(self.squares)}
         # position at the start of a game
@@ -95,7 +95,8 @@ class TransitionModel:
         state = self.state(position)
         successors = []
         for orders in product(ORDER_LETTERS, ORDER_LETTERS):
-            # buffers of one order each, so that the limits of whole turns do not count
+            # Carry out a turn of one order for each side. It is no whole turn, so the limits of a
+            # game do not end it here.
             after = carry_out(state, orders).state
             position_after = self._position(after.robots, after.flags)
             if after.outcome:
@@ -107,9 +108,10 @@ class TransitionModel:
         return successors
 
     def turn_successors(self, position: Position) -> tuple[list[Successor], NDArray[np.int32]]:
-        """Return the successors after a whole turn, and the index of that of each pair of buffers.
+        """Return the successors after a whole turn, and to which one each pair of buffers leads.
 
-        The array has 216 rows for South and 216 columns for North.
+        The array has the index of that successor. It has 216 rows, one for each of South's buffers,
+        and 216 columns for North's.
         """
         # Each step has a table. Its rows are the numbered successors after the step before, its
         # columns the pairs of orders, and its entries the numbers of the successors after this
