@@ -57,12 +57,13 @@ _NOISE = {1: 2.4, 2: 0.10, 3: 0.0}
 _MIN_PLAYED_PROBABILITY = 0.003
 
 # Probabilities that the other side plays as guessed. Level 3 tries one after the other, and takes
-# the resulting strategy that does best. Each strategy is mixed with the equilibrium until its risk
-# is small enough. More of them would take longer.
+# the resulting strategy that does best against the guess. Each strategy is mixed with the
+# equilibrium until its risk is small enough. More of them would take longer.
 _TRUST_LEVELS = (0.95, 0.7, 0.4)
 
 # Maximum cost of a turn against a perfect player, as a share of a game, to exploit a weak one.
-# Chosen by hand: higher wins faster against beginners and loses more against experts.
+# Chosen by hand: with a higher risk the bot wins faster against beginners, and loses more against
+# experts.
 _MAX_RISK = 0.025
 
 _RULES = Outbuffered()

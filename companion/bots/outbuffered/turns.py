@@ -95,8 +95,7 @@ class TransitionModel:
         state = self.state(position)
         successors = []
         for orders in product(ORDER_LETTERS, ORDER_LETTERS):
-            # Carry out a turn of one order for each side. It is no whole turn, so the limits of a
-            # game do not end it here.
+            # carry out buffers of one order, because the limits of a game count only after three
             after = carry_out(state, orders).state
             position_after = self._position(after.robots, after.flags)
             if after.outcome:
