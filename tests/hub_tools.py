@@ -88,7 +88,7 @@ def running_hub(folder: Path, **more: Any) -> Iterator[Hub]:
 
 
 class TableAtHub:
-    """A table that has joined a hub. Only its line to the hub has a thread.
+    """A table that has joined a hub. Only its connection to the hub has a thread.
 
     `member` is its membership, and `start_after` in it the last journal entry that the hub does not
     receive, because it was there before the table joined.
@@ -102,7 +102,7 @@ class TableAtHub:
         self.rig = TableRig(self.journal, self.clock)  # type: ignore[arg-type] # no test with a real clock advances it
         self.bell = StaffBell(self.rig.table.redraw)
         self.health = ""
-        self.line = HubAdapter(
+        self.adapter = HubAdapter(
             member,
             self.rig.table,
             self.journal,
@@ -111,7 +111,7 @@ class TableAtHub:
             describe_health=lambda: self.health,
             change_settings=lambda _: "This table takes no settings.",
         )
-        self.line.start()
+        self.adapter.start()
 
     @property
     def table(self) -> Any:
@@ -135,7 +135,7 @@ class TableAtHub:
         return [entry.id for entry in self.journal.entries() if entry.id > self.member.start_after]
 
     def close(self) -> None:
-        self.line.close()
+        self.adapter.close()
         self.table.close()
         self.journal.close()
 

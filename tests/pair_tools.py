@@ -41,7 +41,7 @@ def two_tables(hub: Hub, folder: Path) -> Iterator[list[TableAtHub]]:
 
 def wait_until_connected(tables: list[TableAtHub]) -> None:
     """Wait until all tables are connected to the hub."""
-    until("the connection to the hub", lambda: all(table.line.is_connected for table in tables))
+    until("the connection to the hub", lambda: all(table.adapter.is_connected for table in tables))
 
 
 def begin_linked_game(
@@ -49,8 +49,8 @@ def begin_linked_game(
 ) -> None:
     """Offer a game at South's table, accept it at North's, and wait until it begins."""
     south, north = tables
-    code = south.line.pairs.offer(game, options, Seat.SOUTH, "Mara")
-    north.line.pairs.accept(code, "Jonas")
+    code = south.adapter.pairs.offer(game, options, Seat.SOUTH, "Mara")
+    north.adapter.pairs.accept(code, "Jonas")
     until(
         "the beginning of the game", lambda: all(session_of(table.table).remote for table in tables)
     )

@@ -109,7 +109,8 @@ _MIN_PLAYED_PROBABILITY = 0.05
 # from `MAX_NODES`, and the others are unlikely.
 _MAX_EXPECTED_PLANS = 5
 
-# Minimum probability of such a plan, for the same reason.
+# Minimum probability of a plan of the other side to which a response is searched, for the same
+# reason.
 _MIN_EXPECTED_PROBABILITY = 0.03
 
 # Number of rounds of regret matching. More rounds take longer. With fewer rounds the strategies are
@@ -124,13 +125,13 @@ class Weights(NamedTuple):
     """
 
     robot: float = 22.0
-    """A robot on the board, in addition to its hit points."""
+    """Value of a robot on the board, in addition to its hit points."""
     contact: float = 5.0
-    """A robot beside an enemy, which it can hit in the next turn."""
+    """Value of a robot that stands beside an enemy, which it can hit in the next turn."""
     doomed: float = 6.0
-    """A robot that the enemies beside it can destroy in the next turn. It counts as a loss."""
+    """Cost of a robot that the enemies beside it can destroy in the next turn."""
     near: float = 0.8
-    """Each step of one of the bot's robots towards the nearest enemy."""
+    """Cost of each step that lies between one of the bot's robots and the nearest enemy."""
 
 
 class ArenaBot(Bot):
@@ -218,7 +219,8 @@ class _Evaluation:
         points_ahead = lead(state) if self.seat is Seat.SOUTH else -lead(state)
         if state.outcome:
             winners = state.outcome.winners
-            won = (self.seat in winners) - (self.seat.other in winners)  # 1, 0 or -1
+            # 1 for a win, -1 for a loss, and 0 if nobody or both have won
+            won = (self.seat in winners) - (self.seat.other in winners)
             return DECIDED * won + points_ahead
         total = self.weights.robot * (len(mine) - len(theirs)) + points_ahead
         # distance counts more in later turns, but less for the side that is ahead
@@ -232,9 +234,10 @@ class _Evaluation:
         return total + self._contacts(mine, theirs) - self._contacts(theirs, mine)
 
     def _contacts(self, robots: Sequence[Robot], enemies: Sequence[Robot]) -> float:
-        """Return the value for these robots of the enemies beside them.
+        """Return the value of having enemies beside these robots, for the side of the robots.
 
-        They can hit these enemies, and can be hit by them.
+        It is good to be beside an enemy, because the robot can hit it. But it is bad if the enemies
+        beside the robot can destroy it.
         """
         total = 0.0
         places = {robot.place for robot in enemies}
@@ -250,8 +253,8 @@ class _Evaluation:
 class _Search:
     """The search for the plan of one turn, as a matrix game.
 
-    Call `choose_plan` first: `loss` and `explain` use the plans that it has found. Pairs are
-    indexed by side, `_OWN` or `_OTHER`.
+    Call `choose_plan` first, because `loss` and `explain` use the plans that it has found. Pairs of
+    values for both sides are indexed by side, `_OWN` or `_OTHER`.
     """
 
     def __init__(self, evaluation: _Evaluation, state: State, parameters: ArenaParameters) -> None:

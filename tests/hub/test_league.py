@@ -103,7 +103,8 @@ def test_results_come_once_despite_a_full_disk(tmp_path: Path) -> None:
                 play_game(table, Seat.SOUTH)
             until("the hub reports the full disk", lambda: "disk is full" in hub.room.trouble)
             until(
-                "the table reports the full disk", lambda: "disk may be full" in table.line.sentence
+                "the table reports the full disk",
+                lambda: "disk may be full" in table.adapter.sentence,
             )
 
             # a call for the staff needs no disk
@@ -115,7 +116,7 @@ def test_results_come_once_despite_a_full_disk(tmp_path: Path) -> None:
         (disk / "ballast").unlink()
         with AdmittingHub(settings) as hub:
             until("the hub shows the last input", lambda: shows_last_input(hub, table))
-            until("the table is connected", lambda: "Table 1" in table.line.sentence)
+            until("the table is connected", lambda: "Table 1" in table.adapter.sentence)
             assert hub.room.trouble == ""
             assert [
                 record.entry for record in records_at_hub(hub, table.member.table_id)

@@ -57,17 +57,17 @@ def test_two_tables_agree_by_a_code_and_play(hub: Hub, tmp_path: Path) -> None:
         assert south.table.view().seats[Seat.NORTH].name == "Jonas"
         assert north.table.view().seats[Seat.SOUTH].name == "Mara"
         for table in tables:
-            assert b"Mara" not in table.line.encode_state()
-            assert b"Jonas" not in table.line.encode_state()
+            assert b"Mara" not in table.adapter.encode_state()
+            assert b"Jonas" not in table.adapter.encode_state()
         play(tables, Random(3))
         assert_tables_agree(south.table, north.table)
 
         # With a game at South's table alone, that table can accept no offer. So it leaves the pair
         # at once, and the game ends at North's table.
         south.rig.begin()
-        code = north.line.pairs.offer("outbuffered", {}, Seat.SOUTH, "")
+        code = north.adapter.pairs.offer("outbuffered", {}, Seat.SOUTH, "")
         with pytest.raises(Illegal, match="A game is on"):
-            south.line.pairs.accept(code, "")
+            south.adapter.pairs.accept(code, "")
         reason = "The other table has left the game."
         until(
             "the other table ends its game",
@@ -94,10 +94,10 @@ def test_a_withdrawal_survives_a_lost_answer(
 
     with two_tables(hub, tmp_path / "tables") as (south, north):
         monkeypatch.setattr(Client, "request", request_and_break)
-        code = south.line.pairs.offer("outbuffered", {}, Seat.SOUTH, "Mara")
-        south.line.pairs.withdraw()
+        code = south.adapter.pairs.offer("outbuffered", {}, Seat.SOUTH, "Mara")
+        south.adapter.pairs.withdraw()
         with pytest.raises(Illegal, match="under that code"):
-            north.line.pairs.accept(code, "Jonas")
+            north.adapter.pairs.accept(code, "Jonas")
         assert not breaks_due, "no connection was broken"
 
 
@@ -144,8 +144,8 @@ def test_a_second_game_needs_another_code(hub: Hub, tmp_path: Path) -> None:
         # a rematch is not enough, because it would need both tables' consent
         with pytest.raises(Illegal, match="pair the tables again"):
             south.table.rematch(swap=True)
-        code = south.line.pairs.offer("outbuffered", {"turn_limit": 12}, Seat.NORTH, "Mara")
-        north.line.pairs.accept(code, "Jonas")
+        code = south.adapter.pairs.offer("outbuffered", {"turn_limit": 12}, Seat.NORTH, "Mara")
+        north.adapter.pairs.accept(code, "Jonas")
         until("the second game begins", lambda: phases(tables) == [Phase.SETUP] * 2)
         until(
             "the hub deletes the first game's messages",
@@ -160,35 +160,35 @@ def test_a_second_game_needs_another_code(hub: Hub, tmp_path: Path) -> None:
 
 def test_wrong_codes_are_refused_with_a_sentence(hub: Hub, tmp_path: Path) -> None:
     with two_tables(hub, tmp_path) as (south, north):
-        code = south.line.pairs.offer("outbuffered", {}, Seat.NORTH, "")
+        code = south.adapter.pairs.offer("outbuffered", {}, Seat.NORTH, "")
         with pytest.raises(Illegal, match="own code"):
-            south.line.pairs.accept(code, "")
+            south.adapter.pairs.accept(code, "")
         with pytest.raises(Illegal, match="No game is offered"):
-            north.line.pairs.accept("wrong", "")
-        south.line.pairs.withdraw()
-        assert south.line.pairs.offered_code == ""
+            north.adapter.pairs.accept("wrong", "")
+        south.adapter.pairs.withdraw()
+        assert south.adapter.pairs.offered_code == ""
 
         # the withdrawn code is wrong, too. The fifth wrong code is the last that the hub checks.
         for _ in range(4):
             with pytest.raises(Illegal, match="No game is offered"):
-                north.line.pairs.accept(code, "")
+                north.adapter.pairs.accept(code, "")
         with pytest.raises(Illegal, match="Too many wrong codes"):
-            north.line.pairs.accept(code, "")
+            north.adapter.pairs.accept(code, "")
 
         # BINMAT cannot be played at two tables
         with pytest.raises(Illegal, match="one deck"):
-            south.line.pairs.offer("binmat", {}, Seat.SOUTH, "")
+            south.adapter.pairs.offer("binmat", {}, Seat.SOUTH, "")
 
 
 def test_other_versions_refuse_each_other(
     hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with two_tables(hub, tmp_path) as (south, north):
-        code = south.line.pairs.offer("outbuffered", {}, Seat.SOUTH, "")
+        code = south.adapter.pairs.offer("outbuffered", {}, Seat.SOUTH, "")
         with monkeypatch.context() as patch:
             patch.setattr("companion.hub.pair_client.__version__", "0.9.0")
             with pytest.raises(Illegal, match=f"has version {__version__}, this one 0.9.0: update"):
-                north.line.pairs.accept(code, "")
+                north.adapter.pairs.accept(code, "")
         answer = request_with_key(
             hub, north, request_subject(north.member.table_id), PairAcceptance(code, "0.9.0", 1)
         )
@@ -253,7 +253,7 @@ def test_a_flooding_table_is_shut_out(hub: Hub, tmp_path: Path) -> None:
             # the hub may still be handling messages of the flood, which shut the table out again
             if hub.room.table(south.member.number).is_shut_out:  # type: ignore[union-attr]
                 hub.members.admit(south.member.table_id)
-            return south.line.is_connected
+            return south.adapter.is_connected
 
         until("the table is connected again", is_connected_again)
 

@@ -93,7 +93,7 @@ def test_no_answer_reaches_another_tables_subjects(hub: Hub, tables: list[TableA
     records = records_at_hub(hub, honest_id)
     assert records[: len(records_before)] == records_before
     assert [record.entry for record in records] == honest.entries()
-    assert b'"follows"' not in honest.line.encode_state(), "the honest table got the command"
+    assert b'"follows"' not in honest.adapter.encode_state(), "the honest table got the command"
 
     async def require_both_streams(client: Client) -> None:
         names = {stream.config.name for stream in await client.jetstream().streams_info()}
@@ -109,13 +109,13 @@ def test_a_table_is_silent_until_admitted(tmp_path: Path) -> None:
         number = table.member.number
         until(
             "the table reports that it is not admitted",
-            lambda: "does not let this table in: ask its owner" in table.line.sentence,
+            lambda: "does not let this table in: ask its owner" in table.adapter.sentence,
         )
         assert need_of_table(hub, number) == "It wants to join: let it in on the owner’s page."
         assert hub.room.free_tables() == []
 
         hub.members.admit(table.member.table_id)
-        until("the table is connected", lambda: table.line.is_connected)
+        until("the table is connected", lambda: table.adapter.is_connected)
         table.play(1)
         until("the hub shows the last input", lambda: shows_last_input(hub, table))
         table.close()

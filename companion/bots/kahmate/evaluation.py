@@ -67,13 +67,14 @@ _DOWN_COST = 14.0
 # Cost of an opponent between the ball and the goal line.
 _OPPONENT_AHEAD_COST = 3.0
 
-# Factor of this cost for an opponent in front of the carrier, at most one file to the side.
+# Factor of `_OPPONENT_AHEAD_COST` for an opponent in front of the carrier, at most one file to the
+# side.
 _IN_FRONT_FACTOR = 1.6
 
 # Value of each team-mate to whom the carrier can pass.
 _SUPPORT = 6.0
 
-# Value of reaching a loose ball first, about half of having it.
+# Value of reaching a loose ball first, about half of the value of having the ball.
 _FIRST_AT_BALL = 35.0
 
 # Value of each turn by which a loose ball is reached before the other side, up to two turns.
@@ -89,7 +90,8 @@ _LOOSE_SHARE = 0.55
 # Value of each rank that the ball has gained from the middle of the board.
 _RANK_GAINED = 7.0
 
-# Additional value of ground beyond the middle, for the square of the number of ranks.
+# Additional value of ground beyond the middle. It is multiplied by the square of the number of
+# ranks.
 _FAR_GROUND = 2.5
 
 # Assumed price of a pip that is played in a face-off, as a share of what a win is worth.

@@ -1,10 +1,10 @@
 """Turns of Kahmate for the search: the plays of a turn, and the states after each.
 
 States, actions and plans are the game's own. The plan of a play is its consequences, with its
-face-offs: duels of cards, one for each opponent in the way. Each side adds a secret card to its
-strength. The higher total wins, and the difference is the lead. After a run or a tackle, a piece
-that loses is turned over and is down: it misses turns. The search leaves out runs into several
-opponents, and kicks to one.
+face-offs: duels of cards, one for each opponent in the way. In a face-off, each side adds a secret
+card to its strength. The higher total wins, and the difference is the lead. After a run or a
+tackle, a piece that has lost is turned over and is down, which means that it misses turns. The
+search leaves out runs into several opponents, and kicks to an opponent.
 """
 
 from __future__ import annotations

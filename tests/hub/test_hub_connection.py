@@ -98,7 +98,7 @@ def test_turns_played_without_a_hub_arrive_later(tmp_path: Path) -> None:
     table.play()
     table.close()
     table = TableAtHub(table.folder, table.member)
-    until("the table reports the missing hub", lambda: "does not answer" in table.line.sentence)
+    until("the table reports the missing hub", lambda: "does not answer" in table.adapter.sentence)
     table.play()
 
     # the hub is back, and the table's service is restarted once more
@@ -188,7 +188,7 @@ def test_a_table_plays_on_while_nats_hangs(tmp_path: Path) -> None:
         os.kill(pid, signal.SIGSTOP)
         try:
             table.play(3)
-            until("the table reports the delay", lambda: "sent later" in table.line.sentence)
+            until("the table reports the delay", lambda: "sent later" in table.adapter.sentence)
             table.play()
         finally:
             # the hub has replaced the hanging server meanwhile
@@ -212,21 +212,23 @@ def test_a_copied_card_is_reported_on_both_machines(
     # copy the files while no service uses them, then run both machines
     shutil.copytree(tmp_path / "card", tmp_path / "copy")
     first = TableAtHub(tmp_path / "card", first.member)
-    until("the first machine is connected", lambda: first.line.is_connected)
+    until("the first machine is connected", lambda: first.adapter.is_connected)
     second = TableAtHub(tmp_path / "copy", first.member)
     advice = "On one of the two run “companion hub leave”, and join again."
     with contextlib.closing(second):
-        until("the second machine reports the copy", lambda: second.line.sentence.endswith(advice))
-        until("the first machine reports the copy", lambda: first.line.sentence.endswith(advice))
-        assert first.line.is_connected
-        assert not second.line.is_connected
+        until(
+            "the second machine reports the copy", lambda: second.adapter.sentence.endswith(advice)
+        )
+        until("the first machine reports the copy", lambda: first.adapter.sentence.endswith(advice))
+        assert first.adapter.is_connected
+        assert not second.adapter.is_connected
         first.play(1)
         until("the hub shows the first machine's turn", lambda: shows_last_input(hub, first))
 
         # the second machine is the table once the first one has been silent for the timeout
         first.close()
         monkeypatch.setattr("companion.hub_server.pairs.CLAIM_TIMEOUT_S", 0.5)
-        until("the second machine is connected", lambda: second.line.is_connected)
+        until("the second machine is connected", lambda: second.adapter.is_connected)
 
 
 def test_a_table_belongs_to_its_first_living_machine() -> None:
@@ -295,7 +297,7 @@ def test_a_removed_table_is_disconnected_and_forgotten(hub: Hub, tmp_path: Path)
     table.play()
     require_all_records(hub, table)
     hub.members.remove(table.member.table_id)
-    until("the table reports its removal", lambda: "join again" in table.line.sentence)
+    until("the table reports its removal", lambda: "join again" in table.adapter.sentence)
     until(
         "the hub has deleted its records", lambda: records_at_hub(hub, table.member.table_id) == []
     )
