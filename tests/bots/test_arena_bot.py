@@ -31,7 +31,7 @@ def test_it_takes_wins_that_need_all_robots(level: int) -> None:
     """North's last robot has few hit points. If South's three robots strike at its square and at
     both squares that it can enter, South wins whatever the robot does.
     """
-    # three ranks of three squares, with the squares where South's and North's robots appear
+    # three ranks of three squares, with the starts of South and North
     board = "n..\n...\ns.."
     options = GAME.options({"board": board, "spawn_every": 0})
     start = GAME.setup(options, Random(0))

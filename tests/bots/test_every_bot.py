@@ -6,9 +6,8 @@ Its actions are legal, its reasons can be shown, and the same seed plays the sam
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from bot_tools import bot_of, is_legal, play_bots, random_states
@@ -22,31 +21,51 @@ from companion.games import GAMES
 from companion.games.arena.board import WALLS_MAP as ARENA_WALLS
 from companion.games.outbuffered.board import WALLS_MAP
 
+# A board of four ranks of three squares. # is a wall, small letters are starts, and capital letters
+# are spawn points.
 ARENA_SMALL = "nN.\n...\n.#.\n.Ss"
-ALL_LEVELS = frozenset(LEVELS)
-# Each case: the game, its options, the levels to try, the number of positions, and the largest
-# number of random decisions before a position.
-POSITION_CASES: tuple[tuple[str, dict[str, Any], frozenset[int], int, int], ...] = (
-    ("outbuffered", {}, ALL_LEVELS, 5, 30),
-    ("outbuffered", {"quiet_limit": 5}, ALL_LEVELS, 4, 20),
-    (
+
+
+class PositionCase(NamedTuple):
+    """Random positions of a game, in which its opponent has to choose."""
+
+    game: str
+    options: dict[str, Any]
+    levels: tuple[int, ...]
+    """Levels of the opponent that are tried."""
+    count: int
+    """Number of positions."""
+    max_decisions: int
+    """Largest number of random decisions before a position."""
+
+
+POSITION_CASES = (
+    PositionCase("outbuffered", {}, LEVELS, count=5, max_decisions=30),
+    PositionCase("outbuffered", {"quiet_limit": 5}, LEVELS, count=4, max_decisions=20),
+    PositionCase(
         "outbuffered",
         {"board": WALLS_MAP, "own_flag_blocks_base": True, "directions": "board"},
-        ALL_LEVELS,
-        4,
-        30,
+        LEVELS,
+        count=4,
+        max_decisions=30,
     ),
-    ("outbuffered", {"board": ".Nn\nsS."}, ALL_LEVELS, 4, 10),
-    ("scouts", {"stacking": "on"}, frozenset({1, 3}), 30, 150),
-    ("scouts", {"stacking": "off"}, frozenset({2}), 30, 150),
-    ("arena", {"board": ARENA_SMALL, "spawn_every": 0, "attack": 0}, frozenset({1}), 30, 30),
-    ("arena", {"board": ARENA_WALLS, "blast": 50}, frozenset({2}), 30, 30),
-    ("arena", {}, frozenset({3}), 30, 30),
-    ("kahmate", {}, ALL_LEVELS, 8, 60),
-    ("kahmate", {"round_limit": 20}, ALL_LEVELS, 4, 60),
-    ("kahmate", {"quiet_limit": 6}, ALL_LEVELS, 4, 40),
-    ("binmat", {"edition": "hackmud"}, frozenset({1, 3}), 30, 100),
-    ("binmat", {"edition": "rulebook"}, frozenset({2}), 30, 100),
+    PositionCase("outbuffered", {"board": ".Nn\nsS."}, LEVELS, count=4, max_decisions=10),
+    PositionCase("scouts", {"stacking": "on"}, (1, 3), count=30, max_decisions=150),
+    PositionCase("scouts", {"stacking": "off"}, (2,), count=30, max_decisions=150),
+    PositionCase(
+        "arena",
+        {"board": ARENA_SMALL, "spawn_every": 0, "attack": 0},
+        (1,),
+        count=30,
+        max_decisions=30,
+    ),
+    PositionCase("arena", {"board": ARENA_WALLS, "blast": 50}, (2,), count=30, max_decisions=30),
+    PositionCase("arena", {}, (3,), count=30, max_decisions=30),
+    PositionCase("kahmate", {}, LEVELS, count=8, max_decisions=60),
+    PositionCase("kahmate", {"round_limit": 20}, LEVELS, count=4, max_decisions=60),
+    PositionCase("kahmate", {"quiet_limit": 6}, LEVELS, count=4, max_decisions=40),
+    PositionCase("binmat", {"edition": "hackmud"}, (1, 3), count=30, max_decisions=100),
+    PositionCase("binmat", {"edition": "rulebook"}, (2,), count=30, max_decisions=100),
 )
 
 
@@ -68,27 +87,19 @@ def narrow_search(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "options", "level", "count", "max_decisions"),
-    [
-        (name, options, level, *counts)
-        for name, options, levels, *counts in POSITION_CASES
-        for level in sorted(levels)
-    ],
+    ("case", "level"),
+    [(case, level) for case in POSITION_CASES for level in case.levels],
 )
-def test_it_chooses_legal_actions(
-    name: str,
-    options: Mapping[str, Any],
-    level: int,
-    count: int,
-    max_decisions: int,
-    narrow_search: None,
-) -> None:
-    game = GAMES[name]
-    for number, state in enumerate(positions(name, count, max_decisions, json.dumps(options))):
+def test_it_chooses_legal_actions(case: PositionCase, level: int, narrow_search: None) -> None:
+    game = GAMES[case.game]
+    states = positions(case.game, case.count, case.max_decisions, json.dumps(case.options))
+    for number, state in enumerate(states):
+        # each seat in turn, where both have to act
         due = sorted(game.to_act(state), key=SEATS.index)
         seat = due[number % len(due)]
-        choice = bot_of(name, seat, level, number, **options).choose(game.view(state, seat))
-        assert is_legal(name, state, seat, choice.action)
+        bot = bot_of(case.game, seat, level, seed=number, **case.options)
+        choice = bot.choose(game.view(state, seat))
+        assert is_legal(case.game, state, seat, choice.action)
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -118,20 +129,19 @@ def test_its_reasons_are_translated_lines(name: str, level: int, narrow_search: 
 
 
 @pytest.mark.parametrize(
-    ("name", "levels", "max_decisions", "options"),
+    ("name", "levels", "max_decisions"),
     [
-        ("outbuffered", (3, 2), 4, {}),
-        ("scouts", (2, 1), 40, {}),
-        ("arena", (2, 1), 6, {}),
-        ("kahmate", (2, 1), 16, {}),
-        ("binmat", (2, 2), 6, {}),
+        ("outbuffered", (3, 2), 4),
+        ("scouts", (2, 1), 40),
+        ("arena", (2, 1), 6),
+        ("kahmate", (2, 1), 16),
+        ("binmat", (2, 2), 6),
     ],
 )
 def test_the_same_seed_plays_the_same_game(
-    name: str, levels: tuple[int, int], max_decisions: int, options: Mapping[str, Any]
+    name: str, levels: tuple[int, int], max_decisions: int
 ) -> None:
-    first = play_bots(name, levels, seed=5, max_decisions=max_decisions, **options)
-    assert first == play_bots(name, levels, seed=5, max_decisions=max_decisions, **options)
-    assert any(
-        play_bots(name, levels, seed, max_decisions, **options) != first for seed in (6, 7, 8)
-    )
+    first = play_bots(name, levels, seed=5, max_decisions=max_decisions)
+    assert first == play_bots(name, levels, seed=5, max_decisions=max_decisions)
+    # another seed plays another game, but one of the three may happen to be the same
+    assert any(play_bots(name, levels, seed, max_decisions) != first for seed in (6, 7, 8))

@@ -56,8 +56,7 @@ def show_cards(hub: Hub, table: TableAtHub) -> None:
 
 def play_game(table: TableAtHub, loser: Seat) -> None:
     """Play a game in which a seat resigns at once."""
-    table.table.new_game("outbuffered", {}, seed=1)
-    table.table.confirm("host", table.table.view().moment, 0)
+    table.rig.begin()
     table.table.resign(loser)
 
 

@@ -54,8 +54,8 @@ def test_two_tables_agree_by_a_code_and_play(hub: Hub, tmp_path: Path) -> None:
     with two_tables(hub, tmp_path) as tables:
         begin_linked_game(tables, turn_limit=12)
         south, north = tables
-        assert south.table.view().seats[Seat.NORTH].name == "Jonas"
-        assert north.table.view().seats[Seat.SOUTH].name == "Mara"
+        assert south.rig.view.seats[Seat.NORTH].name == "Jonas"
+        assert north.rig.view.seats[Seat.SOUTH].name == "Mara"
         for table in tables:
             assert b"Mara" not in table.adapter.encode_state()
             assert b"Jonas" not in table.adapter.encode_state()
@@ -207,7 +207,7 @@ def test_a_table_writes_only_its_own_messages(hub: Hub, tmp_path: Path) -> None:
         remote = session_of(south.table).remote
         assert remote is not None
         pair, south_id = remote.remote_seat.id, south.member.table_id
-        south.table.confirm("host", "1.0", 0)
+        south.rig.confirm()
         until(
             "South's first message arrives",
             lambda: session_of(north.table).remote.received_count == 1,
