@@ -218,7 +218,7 @@ class CuePlayer:
         """Return whether one of a seat's `LAMPS` is lit."""
         return self._light(seat, lamp, now_ms)[0]
 
-    def next_change_ms(self, now_ms: float) -> float:
+    def next_change_at_ms(self, now_ms: float) -> float:
         """Return the time of the next change without new cues. Infinite if there is none."""
         changes_ms = [self._light(seat, lamp, now_ms)[1] for seat in SEATS for lamp in LAMPS]
         if self._tone:

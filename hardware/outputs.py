@@ -68,7 +68,7 @@ class AlarmSchedule:
         return due
 
     @property
-    def next_s(self) -> float:
+    def next_at_s(self) -> float:
         """Time of the next alarm. Infinite if there is none."""
         return self._pending[0].at_s if self._pending else math.inf
 
@@ -220,10 +220,12 @@ class PanelOutputs:
     def _pause_s(self) -> float | None:
         """Return the seconds until something is due. None if nothing is."""
         now_s = self._clock.monotonic_s()
-        change_s = (self._shown_player(now_s).next_change_ms(_to_ms(now_s)) - _to_ms(now_s)) / 1000
+        now_ms = _to_ms(now_s)
+        change_at_ms = self._shown_player(now_s).next_change_at_ms(now_ms)
+        change_s = (change_at_ms - now_ms) / 1000
         if self._check is not None:
             change_s = min(change_s, self._check.until_s - now_s)
-        alarm_s = self._schedule.next_s - now_s
+        alarm_s = self._schedule.next_at_s - now_s
         pause_s = max(0.001, min(change_s, alarm_s))
         return pause_s if math.isfinite(pause_s) else None
 

@@ -131,7 +131,8 @@ class Panel(Closeable):
         # - The panel uses only the time stamps of its own factory (see `_open_key`). Another
         #   factory may have a clock of its own.
         self._own_factory = factory if is_own_factory else None
-        # The buttons, by name, the lamps and the buzzer that could be opened.
+        # The devices that could be opened: buttons by their names, lamps by their wiring, and the
+        # buzzer.
         self._keys: dict[str, _Key] = {}
         self._lamps: dict[LampPin, Lamp] = {}
         self._buzzer: Buzzer | None = None

@@ -259,8 +259,8 @@ class ServiceHealth(Closeable):
         """
         now_s = self._clock.monotonic_s()
         ages_s = {
-            name: now_s - max(self._watch_began_at_s, last_round_s())
-            for name, last_round_s in self._loops.items()
+            name: now_s - max(self._watch_began_at_s, get_last_round_s())
+            for name, get_last_round_s in self._loops.items()
         }
         return {name: age_s for name, age_s in ages_s.items() if age_s > MAX_SILENCE_S[name]}
 
@@ -279,11 +279,11 @@ class ServiceHealth(Closeable):
             camera = _CAMERA_WORDS.get(companion.table.progress().camera, "none")
         if companion.panel:
             pins = "trouble" if companion.panel.problems else "ok"
-        machine = worst_grade(self._findings)
+        machine_grade = worst_grade(self._findings)
         status = Status.OK
         if late or journal == "unwritable":
             status = Status.FAILING
-        elif "trouble" in (camera, pins) or journal == "full" or machine in _TROUBLE_GRADES:
+        elif "trouble" in (camera, pins) or journal == "full" or machine_grade in _TROUBLE_GRADES:
             status = Status.DEGRADED
         uptime_s = self._clock.monotonic_s() - self._began_at_s
         free_mb = None if self._free_bytes is None else self._free_bytes // 1_000_000
@@ -296,7 +296,7 @@ class ServiceHealth(Closeable):
             camera=camera,
             pins=pins,
             disk_free_mb=free_mb,
-            machine=machine,
+            machine=machine_grade,
         )
 
     def worst_finding(self) -> str:

@@ -223,7 +223,7 @@ def test_trouble_does_not_silence_a_wrong_board() -> None:
 def test_only_a_wrong_board_repeats_its_cue() -> None:
     player = CuePlayer()
     player.signal(Signal(Cue.BOARD_WRONG), 0.0)
-    assert player.next_change_ms(1_000.0) == math.inf
+    assert player.next_change_at_ms(1_000.0) == math.inf
 
 
 @pytest.mark.parametrize("pattern", [TurnLamp.OFF, TurnLamp.ON, TurnLamp.WRONG])
@@ -277,7 +277,7 @@ def test_no_output_changes_before_the_announced_time(
         player.signal(Signal(cue, frozenset({seat})), now_ms)
         end_ms = now_ms + wait_ms
         while now_ms < end_ms:
-            announced_ms = player.next_change_ms(now_ms)
+            announced_ms = player.next_change_at_ms(now_ms)
             assert announced_ms > now_ms
             next_ms = min(announced_ms, end_ms)
             step_ms = (next_ms - now_ms) / 7

@@ -122,7 +122,7 @@ def test_an_alarm_begins_once(replacements: list[tuple[int, set[int]]]) -> None:
             due_s = {int(alarm.at_s) for alarm in schedule.start_due(float(now_s))}
             assert due_s == {at_s for at_s in times_s - started_s if at_s <= now_s}
             started_s |= due_s
-        assert schedule.next_s == min(times_s - started_s, default=float("inf"))
+        assert schedule.next_at_s == min(times_s - started_s, default=float("inf"))
 
 
 # ---- with threads --------------------------------------------------------------------------------

@@ -20,9 +20,9 @@ class SettingWords:
     """Words for each value to choose from, in the order in which they are shown."""
 
 
-# Regular expression of camera sources that are devices. The settings page writes no others, because
-# files as a source are for tests at the machine itself. After `picamera:` comes a number, the name
-# of a sensor, or libcamera's id, which looks like a path but is none.
+# Regular expression of the camera sources that the settings page may write. They are devices. Files
+# are a source, too, but only for tests at the machine itself. After `picamera:` comes a number, the
+# name of a sensor, or an id of libcamera, which looks like a path but is not the path of a file.
 CAMERA_PATTERN = (
     r"auto|none|picamera(:([0-9]{1,3}|[a-z][a-z0-9_]{2,31}|/base/[a-zA-Z0-9_@/,.-]{1,150}))?"
     r"|usb:[^/\\]{1,100}"
@@ -339,7 +339,7 @@ ON_PAGE: Mapping[str, SettingWords] = {
 }
 
 # Settings that the page may not write, because they name a file, a program or an address of this
-# machine, and anybody with the owner key uses the page from a phone.
+# machine. Whoever has the owner key can use the page from any phone, and could do harm by them.
 BY_HAND: Mapping[str, SettingWords] = {
     "state_dir": SettingWords(
         say("Folder"), say("Where games, photographs and lens data are kept.")
