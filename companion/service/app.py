@@ -301,8 +301,9 @@ class Companion(Closeable):
             self._connect_panel(panel)
         board = self._stack.enter_context(self.board)
         # A table with a panel is real, so it is not simulated even without a camera.
-        may_simulate = may_simulate and self.panel is None
-        self._report(board.watch_configured_camera(may_simulate=may_simulate))
+        self._report(
+            board.watch_configured_camera(may_simulate=may_simulate and self.panel is None)
+        )
 
     def _connect_panel(self, panel: Panel) -> None:
         """Connect a real or simulated panel to the table, its power key and its check."""
