@@ -29,7 +29,7 @@ class PowerKeyRig:
     """The table button on mock pins and a fake clock, and everything that it causes."""
 
     def __init__(self, can_switch_off: bool = True) -> None:
-        self.rig = PanelRig()
+        self.panel_rig = PanelRig()
         self.notices: list[str] = []
         self.off_requests = 0
         self.can_switch_off = can_switch_off
@@ -45,7 +45,7 @@ class PowerKeyRig:
             switch_off=self._switch_off,
         )
         self.key = PowerKey(actions)
-        self.rig.panel.on_table_button = self.key.handle
+        self.panel_rig.panel.on_table_button = self.key.handle
 
     def _switch_off(self) -> tuple[bool, str]:
         self.off_requests += 1
@@ -54,16 +54,16 @@ class PowerKeyRig:
     def after(self, seconds: float) -> None:
         """Let time pass, in rounds of 0.1 s, and collect the presses of other keys."""
         for _ in range(round(seconds * 10)):
-            self.rig.after(100)
-            self.played += [(press.key, press.is_held) for press in self.rig.presses]
-            self.rig.presses.clear()
+            self.panel_rig.after(100)
+            self.played += [(press.key, press.is_held) for press in self.panel_rig.presses]
+            self.panel_rig.presses.clear()
 
 
 def test_a_press_of_five_seconds_switches_off() -> None:
     key_rig = PowerKeyRig()
 
     # After three seconds the table announces it.
-    key_rig.rig.hands.press("table")
+    key_rig.panel_rig.hands.press("table")
     key_rig.after(2.9)
     assert (key_rig.notices, key_rig.cues) == ([], [])
     key_rig.after(0.2)
@@ -79,10 +79,10 @@ def test_a_press_of_five_seconds_switches_off() -> None:
     assert key_rig.off_requests == 1, "a longer hold must not ask again"
 
     # From then on no press reaches the table, neither this one nor another.
-    key_rig.rig.hands.release("table")
-    key_rig.rig.hands.press("table")
+    key_rig.panel_rig.hands.release("table")
+    key_rig.panel_rig.hands.press("table")
     key_rig.after(1)
-    key_rig.rig.hands.release("table")
+    key_rig.panel_rig.hands.release("table")
     key_rig.after(1)
     assert (key_rig.played, key_rig.notices[-1]) == ([], "switching off"), (
         "no press may be played while the machine switches off"
@@ -98,20 +98,20 @@ def test_a_press_of_five_seconds_switches_off() -> None:
         (4.5, [], ["off_wait", "awake"], [""]),
     ],
 )
-def test_letting_go_in_time_plays_the_press(
+def test_letting_go_in_time_switches_nothing_off(
     seconds: float, played: list[tuple[str, bool]], cues: list[str], last_notices: list[str]
 ) -> None:
     key_rig = PowerKeyRig()
-    key_rig.rig.hands.press("table")
+    key_rig.panel_rig.hands.press("table")
     key_rig.after(seconds)
     assert key_rig.played == [], "no press may be played before it is clear what it means"
-    key_rig.rig.hands.release("table")
+    key_rig.panel_rig.hands.release("table")
     key_rig.after(10)
     assert key_rig.off_requests == 0
     assert (key_rig.played, key_rig.cues, key_rig.notices[-1:]) == (played, cues, last_notices)
 
     # The next press counts from its own beginning.
-    key_rig.rig.hands.press("table")
+    key_rig.panel_rig.hands.press("table")
     key_rig.after(5.2)
     assert key_rig.off_requests == 1
 
@@ -119,7 +119,7 @@ def test_letting_go_in_time_plays_the_press(
 def test_an_urgent_press_is_played_at_once() -> None:
     key_rig = PowerKeyRig()
     key_rig.is_urgent = True
-    key_rig.rig.hands.press("table")
+    key_rig.panel_rig.hands.press("table")
     key_rig.after(0.1)
     assert key_rig.played == [PRESS]
     key_rig.after(1)
@@ -133,15 +133,15 @@ def test_an_urgent_press_is_played_at_once() -> None:
 def test_a_refusal_lasts_until_the_next_press() -> None:
     # The pages say that the machine cannot be switched off, and its lamps show that it is awake.
     key_rig = PowerKeyRig(can_switch_off=False)
-    key_rig.rig.hands.press("table")
+    key_rig.panel_rig.hands.press("table")
     key_rig.after(6)
     assert key_rig.notices[-1] == "not possible"
     assert key_rig.cues == ["off_wait", "awake"]
 
     # An empty sentence removes the notice.
-    key_rig.rig.hands.release("table")
+    key_rig.panel_rig.hands.release("table")
     key_rig.after(1)
-    key_rig.rig.hands.press("table")
+    key_rig.panel_rig.hands.press("table")
     key_rig.after(0.1)
     assert key_rig.notices[-1] == ""
 
@@ -150,14 +150,14 @@ def test_other_keys_and_settings_switch_nothing_off() -> None:
     # The settings forbid it: the table button is an ordinary key, however long it is held.
     key_rig = PowerKeyRig()
     key_rig.key.may_switch_off = False
-    key_rig.rig.hands.press("table")
+    key_rig.panel_rig.hands.press("table")
     key_rig.after(0.1)
     assert key_rig.played == [PRESS]
     key_rig.after(8)
 
     # The settings allow it, but another key is held.
     key_rig.key.may_switch_off = True
-    key_rig.rig.hands.press("south_ready")
+    key_rig.panel_rig.hands.press("south_ready")
     key_rig.after(0.1)
     assert key_rig.played == [PRESS, HOLD, ("ready", False)]
     key_rig.after(8)
