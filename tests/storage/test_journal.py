@@ -234,6 +234,7 @@ def test_journals_with_bad_pages_are_set_aside(path: Path, table: str) -> None:
         query = "SELECT rootpage FROM sqlite_master WHERE name LIKE ? ORDER BY rootpage DESC"
         (root,) = db.execute(query, (f"%{table}%",)).fetchone()
     content = bytearray(path.read_bytes())
+    # SQLite counts pages from 1.
     offset = (
         record_page_offsets(path, bytes(content))[0] if table == "entries" else (root - 1) * 4096
     )
@@ -249,7 +250,7 @@ def test_journals_with_bad_pages_are_set_aside(path: Path, table: str) -> None:
 
 
 def test_damaged_seats_are_set_aside(path: Path) -> None:
-    """The first entry of game 0, by which South has taken a seat, is lost."""
+    """The first entry of game 0, which has the changes of seats, is lost."""
     make_journal(path)
     change_journal(
         path, "DELETE FROM entries WHERE id = (SELECT MIN(id) FROM entries WHERE game = 0)"

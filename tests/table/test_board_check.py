@@ -192,16 +192,16 @@ def test_actions_that_lead_to_the_board_are_found() -> None:
     # Each action of the toy game, with the board that it leads to.
     toy = Toy()
     state = toy.setup(toy.options({}), Random(0))
-    outcomes = []
+    layouts_by_action = {}
     for action in toy.legal_actions(state, Seat.SOUTH):
         step = toy.apply(state, {Seat.SOUTH: action}, Random(0))
-        outcomes.append((action, (toy.expected(step.state) or {},)))
+        layouts_by_action[action] = (toy.expected(step.state) or {},)
     before = BoardBefore(toy.kit(toy.options({})), toy.expected(state) or {})
     # White's counter went two squares, by the action 2.
     board = reading(a3="white counter", b1="black counter")
-    assert match_actions(outcomes, board, before) == ([2], [])
+    assert match_actions(layouts_by_action.items(), board, before) == ([2], [])
     impossible = reading(a5="white counter", b1="black counter")
-    assert match_actions(outcomes, impossible, before) == ([], [])
+    assert match_actions(layouts_by_action.items(), impossible, before) == ([], [])
     # If the action 1 led to the same board, both actions would be found.
-    ambiguous = [*outcomes, (1, outcomes[1][1])]
+    ambiguous = [*layouts_by_action.items(), (1, layouts_by_action[2])]
     assert match_actions(ambiguous, board, before) == ([2, 1], [])

@@ -63,14 +63,17 @@ def test_results_are_announced_with_the_last_stage(rig: TableRig, name: str) -> 
     assert not guide.is_last_stage_shown
     for seat, text in guide.step.orders.items():
         rig.hand_in(seat, text)
+    # For each stage, whether the guide takes it for the last one.
     is_last_shown = []
     while (view := rig.view).phase is Phase.STAGES:
         assert view.guide is not None
         assert view.guide.step == guide.step
         is_last_shown.append(view.guide.is_last_stage_shown)
         rig.confirm("south")
-    # True for the last stage, False for those before. A step without stages has shown nothing.
-    assert is_last_shown == [False] * (len(is_last_shown) - 1) + [True] * bool(is_last_shown)
+    # A step of the lesson may have no stages.
+    if is_last_shown:
+        assert is_last_shown.pop()
+    assert not any(is_last_shown)
 
 
 @EVERY_GAME

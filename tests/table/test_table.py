@@ -566,8 +566,13 @@ def test_ready_hands_in_pieces_placed_on_the_board(rig: TableRig) -> None:
 def test_a_followers_pause_is_limited_by_its_interval(tmp_path: Path) -> None:
     """The follower's step asks for a pause of 60 s, and its interval is 0.01 s."""
     with Journal(tmp_path / "journal.sqlite") as journal, Table(journal, FakeClock()) as table:
-        steps: list[float] = []
-        follower = TableFollower(table, "eager", lambda: steps.append(60.0) or steps[-1], 0.01)
+        steps: list[str] = []
+
+        def ask_for_pause() -> float:
+            steps.append("step")
+            return 60.0
+
+        follower = TableFollower(table, "eager", ask_for_pause, interval_s=0.01)
         follower.start()
         until("a third step", lambda: len(steps) > 2)
         follower.close()
