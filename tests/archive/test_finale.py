@@ -69,7 +69,7 @@ def test_a_finale_says_how_a_game_was_won(archive: ArchiveRig) -> None:
         2,
         (SOUTH,),
     )
-    assert summary.turning_point is None, "a winner who always led has a turning point"
+    assert summary.turning_point is None, "a winner who always led must not have a turning point"
     assert summary.has_valid_receipts
 
 
@@ -111,7 +111,7 @@ def test_a_running_game_has_no_finale(archive: ArchiveRig) -> None:
     archive.table.resign(SOUTH)
     assert finale(archive).ending_words == "Purple resigns."
     archive.table.undo()
-    assert archive.history.finale(1) is None, "a game that goes on has a finale"
+    assert archive.history.finale(1) is None, "a game that goes on must not have a finale"
 
 
 def test_the_evening_score_counts_both_players_games(archive: ArchiveRig) -> None:
@@ -120,7 +120,7 @@ def test_the_evening_score_counts_both_players_games(archive: ArchiveRig) -> Non
     assert play_won_game(archive).evening_score == {SOUTH: 1, NORTH: 0}
     archive.table.rematch(swap=True)
     assert archive.table.view().match.score == (0, 1, 0), (
-        "the score did not change sides with the players"
+        "the score must change sides with the players"
     )
     archive.table.resign(SOUTH)
     assert finale(archive).evening_score == {SOUTH: 0, NORTH: 2}
@@ -131,14 +131,16 @@ def test_the_evening_score_counts_both_players_games(archive: ArchiveRig) -> Non
     follow_instructions(archive.table)
     archive.table.offer_draw(SOUTH)
     archive.table.offer_draw(NORTH)
-    assert finale(archive).evening_score == {SOUTH: 0.5, NORTH: 0.5}, "games of another day count"
+    assert finale(archive).evening_score == {SOUTH: 0.5, NORTH: 0.5}, (
+        "games of another day must not count"
+    )
 
     # Ada sits down in place of Jonas. Between her and Mara, only this game counts.
     archive.table.free_seat(SOUTH)
     archive.table.take_seat(SOUTH, "Ada")
     archive.table.new_game("outbuffered")
     archive.table.resign(NORTH)
-    assert finale(archive).evening_score == {SOUTH: 1, NORTH: 0}, "games of others than Ada count"
+    assert finale(archive).evening_score == {SOUTH: 1, NORTH: 0}, "only games with Ada must count"
 
 
 def test_an_imported_game_does_not_end_the_evening(archive: ArchiveRig) -> None:
@@ -171,6 +173,6 @@ def test_every_game_has_leads_and_an_ending(name: str) -> None:
             leads.append(game.lead(state))
         assert None not in leads
         assert leads[0] == 0
-        assert len(set(leads)) > 1, "the lead never changed"
+        assert len(set(leads)) > 1, "the lead must change during a game"
         ending = game.how_it_ended(state)
         assert 0 < len(ending) <= 40

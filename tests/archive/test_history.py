@@ -387,7 +387,7 @@ def test_imported_games_know_machines_and_coached_seats(archive: ArchiveRig) -> 
     line = archive.history.line(number)
     assert line is not None
     assert (line.players[NORTH][0].door, line.coached) == ("machine", (SOUTH,))
-    assert archive.history.statistics() == (), "a coached game counts"
+    assert archive.history.statistics() == (), "a coached game must not count"
     assert archive.history.file(number).machines == (NORTH,)
 
 

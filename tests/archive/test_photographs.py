@@ -55,7 +55,7 @@ def test_set_up_and_each_turn_are_photographed(rig: TableRig, tmp_path: Path) ->
     seat_both(rig)
     rig.table.new_game("outbuffered", {}, 1)
     photographer.step()
-    assert camera.requests == 0, "photographed before the set-up was done"
+    assert camera.requests == 0, "the set-up must not be photographed before it is done"
     rig.table.confirm("host", "1.0", 0)
     photographer.step()
     assert album.moments(1) == ("1.0",)
@@ -63,16 +63,16 @@ def test_set_up_and_each_turn_are_photographed(rig: TableRig, tmp_path: Path) ->
     # A turn is photographed when hands have moved its pieces, not when orders are handed in.
     rig.table.hand_in(Seat.SOUTH, "1.1", "UII")
     photographer.step()
-    assert camera.requests == 1, "one seat's order caused a photograph"
+    assert camera.requests == 1, "the order of one seat must not be photographed"
     rig.table.hand_in(Seat.NORTH, "1.1", "DII")
     photographer.step()
-    assert album.moments(1) == ("1.0",), "photographed while hands were at work"
+    assert album.moments(1) == ("1.0",), "hands at work must not be photographed"
     rig.finish_stages()
     photographer.step()
     assert album.moments(1) == ("1.0", "1.1")
     assert album.photograph(1, "1.1") == JPEG
     photographer.step()
-    assert camera.requests == 2, "a turn was photographed twice"
+    assert camera.requests == 2, "a turn must not be photographed twice"
 
 
 def test_photographs_wait_briefly_for_a_still_board(rig: TableRig, tmp_path: Path) -> None:
@@ -91,7 +91,9 @@ def test_photographs_wait_briefly_for_a_still_board(rig: TableRig, tmp_path: Pat
         rig.clock.advance(wait_s)
         camera.picture = JPEG
         photographer.step()
-        assert album.moments(1) == moments, "photographed too late or not at all"
+        assert album.moments(1) == moments, (
+            "only the turn whose board lay still in time must be photographed"
+        )
 
 
 def test_titles_follow_the_turns_not_the_moments() -> None:
@@ -123,7 +125,7 @@ def test_a_full_disk_is_reported_once(rig: TableRig, tmp_path: Path) -> None:
         rig.finish_stages()
         photographer.step()
     assert (troubles[1:], album.trouble) == ([""], ""), (
-        "the report stays though photographs are kept again"
+        "the report must go when photographs can be kept again"
     )
     assert len(album.moments(1)) == 1
 
@@ -152,7 +154,7 @@ def test_no_moment_leads_out_of_the_folder(tmp_path: Path, moment: str) -> None:
     (tmp_path / "secret.jpg").write_bytes(JPEG)
     album = PhotographAlbum(tmp_path / "photographs")
     album.store(1, moment, JPEG)
-    assert not album.folder.exists(), "something was written"
+    assert not album.folder.exists(), "nothing must be written for such a moment"
 
     # From the folder of game 1, `../../secret.jpg` is the file above.
     (album.folder / "1").mkdir(parents=True)
@@ -197,7 +199,7 @@ def test_the_oldest_photographs_make_room(tmp_path: Path) -> None:
         for tick in range(ticks):
             album.store(game, f"{game}.{tick}", bytes(50_000))
     assert [len(album.moments(game)) for game in (1, 2, 3)] == [2, 6, 12]
-    assert album.moments(1) == ("1.4", "1.5"), "not the oldest were removed"
+    assert album.moments(1) == ("1.4", "1.5"), "the oldest photographs must be removed"
 
     # A photograph that fills the limit alone is kept as the newest one.
     album = PhotographAlbum(tmp_path, limit_mb=1)

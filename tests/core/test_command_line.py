@@ -27,7 +27,9 @@ def test_a_clone_shows_the_command_as_typed(
 
     # Started by `python -m companion`. The page for strangers does not show the folder.
     monkeypatch.setattr(sys, "argv", ["/somewhere/companion/__main__.py", "play"])
-    assert public_shell_command("host-key") == "companion host-key", "shows a folder"
+    assert public_shell_command("host-key") == "companion host-key", (
+        "a page for strangers must not show a folder"
+    )
     version_command = shell_command("--version")
     assert version_command == f"{sys.executable} -m companion --version"
     # The shown command works.

@@ -118,7 +118,9 @@ def test_no_reader_opens_a_special_file(
         ["doctor", "--settings", str(hostile_path)],
     ):
         assert main(command) == 1, command
-        assert capsys.readouterr().err.startswith("companion: "), "not one plain line"
+        assert capsys.readouterr().err.startswith("companion: "), (
+            "the refusal must be one plain line"
+        )
 
 
 def test_a_folder_of_too_many_files_is_refused(

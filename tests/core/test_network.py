@@ -42,8 +42,10 @@ def test_a_browser_offers_its_earlier_names(rig: WebRig) -> None:
     for path in ("/join", "/join/south"):
         page = page_text(phone, path)
         assert '<option value="Jonas"><option value="Mara">' in page
-        assert page.count('value="Jonas"') == 2, "the last name is not filled in"
-    assert 'value="Mara"' not in page_text(rig.browser(), "/join"), "another browser gets the name"
+        assert page.count('value="Jonas"') == 2, "the last name must be filled in"
+    assert 'value="Mara"' not in page_text(rig.browser(), "/join"), (
+        "another browser must not get the name"
+    )
 
 
 # ---- the Wi-Fi -----------------------------------------------------------------------------------
@@ -65,7 +67,7 @@ def test_the_lobby_shows_the_wifi_to_scan(rig: WebRig) -> None:
     page = page_text(rig.browser(), "/")
     assert "Scan first to join it:" in page
     assert "Table; one" in page
-    assert "ab:12345" not in page, "the password is readable beside its code"
+    assert "ab:12345" not in page, "the password must not be readable beside its code"
 
 
 def test_the_console_shows_codes_only_to_people() -> None:
@@ -163,7 +165,9 @@ def test_holding_back_opens_a_seat_to_phones(rig: WebRig) -> None:
     assert (shown.door, shown.entered_count) == ("phone", 0)
     assert rig.table.view().devices.notices == ()
     assert phone.get("/seat/south").status_code == 200
-    assert rig.browser().post("/join/south/move").status_code == 409, "a second phone got the seat"
+    assert rig.browser().post("/join/south/move").status_code == 409, (
+        "a second phone must not get the seat"
+    )
 
 
 def test_an_open_seat_closes_after_half_a_minute(rig: WebRig) -> None:

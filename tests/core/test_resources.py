@@ -36,7 +36,7 @@ def test_memory_is_given_back_twice_a_minute(
             settings=HistorySettings(),
         ) as housekeeper:
             housekeeper.trim_memory_if_due()
-            assert trimmed_phases == [], "memory was given back at once"
+            assert trimmed_phases == [], "memory must not be given back at once"
             rig.begin()
             for _ in range(7):
                 rig.clock.advance(10)

@@ -49,7 +49,7 @@ def test_a_full_disk_refuses_inputs_until_freed(tmp_path: Path) -> None:
         view = rig.table.view(Seat.SOUTH)
         assert "disk is full" in view.devices.notices[0]
         stored = journal.restore()
-        assert bool(stored.sealed) == (view.own.sealed is not None), "shown but not stored"
+        assert bool(stored.sealed) == (view.own.sealed is not None), "what is shown must be stored"
 
         # Once there is room again, inputs are accepted and the notice goes.
         database_of(journal).execute("PRAGMA max_page_count=1000000")
@@ -132,7 +132,7 @@ def test_a_full_disk_slows_repeated_writes(tmp_path: Path, monkeypatch: pytest.M
                 rig.wait(0.1)
                 versions.add(rig.table.version)
             assert attempts <= 4
-            assert len(versions) <= 2, "pages are drawn again though nothing has changed"
+            assert len(versions) <= 2, "pages must not be drawn again if nothing has changed"
         # Then both turns end, and the third one begins.
         for _ in range(3):
             rig.wait(1)
@@ -197,12 +197,12 @@ def test_old_games_are_removed_while_nobody_plays(tmp_path: Path) -> None:
 
         # Nothing is removed soon after somebody has played, or while a game is on.
         housekeeper.run_round()
-        assert len(journal.games()) == 25, "removed soon after somebody played"
+        assert len(journal.games()) == 25, "no game must be removed soon after somebody has played"
         rig.begin()
         for _ in range(2):
             housekeeper.run_round()
             rig.wait(QUIET_S + 1)
-        assert len(journal.games()) == 26, "removed while a game was on"
+        assert len(journal.games()) == 26, "no game must be removed while a game is on"
 
         # After a quiet time, one round removes one game. Game 26 is the imported one, which stays.
         rig.table.abandon()
@@ -215,7 +215,7 @@ def test_old_games_are_removed_while_nobody_plays(tmp_path: Path) -> None:
         assert [line.number for line in history.lines()] == [27, number, 25]
         assert all(journal.is_game_intact(game) for game in (SEATS_GAME, 25, 27))
         pages = database_of(journal).execute("PRAGMA page_count").fetchone()[0]
-        assert pages < pages_before, "the file has not shrunk"
+        assert pages < pages_before, "the file must shrink"
 
 
 def test_games_are_removed_by_reliable_dates(tmp_path: Path) -> None:

@@ -144,7 +144,7 @@ def test_a_damaged_game_leaves_the_others_readable(path: Path) -> None:
         )
         assert rig.view.phase is Phase.LOBBY
         assert rig.view.seats[Seat.SOUTH].name == "South"
-        assert rig.view.seats[Seat.NORTH].name is None, "the entry after the damage was lost"
+        assert rig.view.seats[Seat.NORTH].name is None, "the entry after the damage must be read"
         rig.table.new_game("outbuffered")
         assert rig.table.progress().number == 4
 

@@ -69,6 +69,6 @@ def test_a_removed_file_takes_no_input(tmp_path: Path, change: Callable[[Path], 
             with pytest.raises(JournalError, match=r"was removed or replaced.*Put the file back"):
                 rig.hand_in(Seat.SOUTH, "UUS")
         assert rig.table.view(Seat.SOUTH).own.sealed is None, (
-            "an order is shown as sealed that is not stored"
+            "an order that is not stored must not be shown as sealed"
         )
         assert "was removed or replaced" in rig.view.devices.notices[0]

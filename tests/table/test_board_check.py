@@ -56,8 +56,12 @@ def test_only_the_top_faces_are_compared() -> None:
     carried = layout(a1="lime flag, purple robot", b1="purple flag", c4="lime robot")
     assert shows_layout(carried, reading(a1="purple robot", b1="purple flag", c4="lime robot"))
     assert shows_layout(START, reading(**START_FACES))
-    assert shows_layout(START, reading("b2", **START_FACES)), "a hidden empty square matters"
-    assert not shows_layout(START, reading("a1", **START_FACES)), "a hidden piece counts as seen"
+    assert shows_layout(START, reading("b2", **START_FACES)), (
+        "a hidden square that should be empty must not matter"
+    )
+    assert not shows_layout(START, reading("a1", **START_FACES)), (
+        "a hidden piece must not count as seen"
+    )
     assert not shows_layout(START, reading(quiet=False, **START_FACES))
     assert not shows_layout(START, reading(**(START_FACES | {"a2": "lime robot"})))
 
@@ -68,11 +72,13 @@ def test_a_piece_that_stays_may_be_hidden() -> None:
     after = layout(a1="purple robot", b3="lime robot", b4="lime flag")
     hidden = reading("b4", a1="purple robot", b3="lime robot")
     assert shows_layout(after, hidden, before)
-    assert not shows_layout(after, hidden), "a set-up agrees although a piece is hidden"
+    assert not shows_layout(after, hidden), "a set-up must not agree while a piece is hidden"
     under_robot = layout(a1="purple robot", b2="lime robot", b4="lime flag, lime robot")
-    assert shows_layout(after, hidden, under_robot), "the flag has to be seen after its robot left"
+    assert shows_layout(after, hidden, under_robot), (
+        "the flag need not be seen after its robot has left"
+    )
     assert not shows_layout(after, reading("b3", a1="purple robot", b4="lime flag"), before), (
-        "the moved robot counts although it is hidden"
+        "a hidden robot must not count as moved"
     )
     assert not shows_layout(
         after, reading("b4", a1="purple robot", b3="lime robot", b2="purple flag"), before
@@ -95,7 +101,7 @@ def test_hand_moves_follow_stacks() -> None:
     # Neither a flag that stays behind nor a hand over the squares proves a move.
     left_behind = reading(b2="purple robot", b3="lime flag", c3="lime robot")
     assert not hand_moves(KIT, before, after, left_behind)[0].is_done, (
-        "the move is done although its flag was left behind"
+        "a move must not be done while its flag stays behind"
     )
     covered = reading("b3 c4", b2="purple robot", c3="lime robot")
     # A hand hides the squares that the pieces have left, so they may still be there.
@@ -131,10 +137,10 @@ def test_unfinished_moves_are_no_problems() -> None:
     after = layout(a2="purple robot", b1="purple flag", c3="lime robot", b4="lime flag")
     lifted = {"b1": "purple flag", "b4": "lime flag"}
     assert find_problems(KIT, START, after, reading(**START_FACES)) == (), (
-        "problems before anybody has begun"
+        "there must be no problem before anybody has begun"
     )
     assert find_problems(KIT, START, after, reading(**lifted)) == (), (
-        "problems while hands hold both robots"
+        "there must be no problem while hands hold both robots"
     )
     assert (
         find_problems(KIT, START, after, reading(**lifted, a2="purple robot", c4="lime robot"))
@@ -184,7 +190,7 @@ def test_a_misplaced_lower_piece_names_its_square() -> None:
     assert problem.text == "Blue fast expected on d6, seen on e6: move it back."
     for faces in (("pink fast", "ball"), ("ball", "pink fast")):
         instruction = build_instruction(Session(), kit, HandMove(faces, square("d4"), square("d6")))
-        assert instruction.seat is Seat.NORTH, "the ball’s owner is asked, not the piece’s"
+        assert instruction.seat is Seat.NORTH, "the owner of the carrier must be asked"
         assert instruction.text == "Pink: fast and ball, d4 to d6"
 
 

@@ -137,13 +137,15 @@ def test_a_missing_piece_stays_missing_under_a_hand(rig: TableRig) -> None:
     sign = rig.view.sign
     assert sign.text == "Put the black scout on e10"
     assert sign.small.startswith("The camera cannot see e9, e10: take away your hand")
-    assert not live_of(rig.table).shows_layout(complete), "a hidden square counts as seen"
+    assert not live_of(rig.table).shows_layout(complete), "a hidden square must not count as seen"
 
     # Once the piece has been seen again, a hand over it is no problem.
     see(rig, complete)
     assert rig.view.board.problems == ()
     see(rig, with_changes(complete, e10=None), hidden="e10 e9")
-    assert rig.view.board.problems == (), "a piece that was seen before is missed under a hand"
+    assert rig.view.board.problems == (), (
+        "a piece that was seen before must not be missed under a hand"
+    )
     assert rig.view.sign.small.startswith("The camera cannot see e9, e10: take away your hand")
 
 
@@ -155,7 +157,7 @@ def test_markers_tell_scouts_of_one_side_apart(rig: TableRig) -> None:
     see_markers(rig, board, {"c1": 30, "d1": 31})
     moment = rig.view.moment
     see_markers(rig, with_changes(board, c1=None), {"d1": 31})
-    assert rig.view.moment == moment, "a lifted scout counts as moved"
+    assert rig.view.moment == moment, "a lifted scout must not count as moved"
 
     # Now d1 shows the marker of the scout that was on c1.
     see_markers(rig, with_changes(board, c1=None), {"d1": 30})
@@ -247,7 +249,7 @@ def test_an_early_press_counts_from_its_own_time(rig: TableRig) -> None:
     see(rig, board, quiet=False, after_s=0.5)
     see(rig, board, after_s=0.5)
     assert rig.view.sign.seats == {NORTH}
-    assert left_s(rig, SOUTH) == 573, "reading the board was charged to South"
+    assert left_s(rig, SOUTH) == 573, "the time for reading the board must not be charged to South"
     assert left_s(rig, NORTH) == 600
 
     # Since then North's clock runs.
@@ -268,13 +270,15 @@ def test_a_repeated_early_press_counts_once(rig: TableRig) -> None:
         rig.clock.advance(1)
     see(rig, board, after_s=0.5)
     assert rig.view.sign.seats == {NORTH}
-    assert left_s(rig, SOUTH) == 570, "the second press counts, not the first"
+    assert left_s(rig, SOUTH) == 570, "the first press must count, not the second"
 
     # Repeated presses change nothing, whichever moment they name. Another action is too late.
     turn = session_of(rig.table).turns[-1]
     assert rig.table.hand_in(SOUTH, first, ".", salt) == ""
     assert rig.table.hand_in(SOUTH, turn.moment, ".", salt) == turn.sealed[SOUTH].receipt
-    assert rig.table.hand_in(SOUTH, first, ".", "6" * 32) == "", "a second press has a receipt"
+    assert rig.table.hand_in(SOUTH, first, ".", "6" * 32) == "", (
+        "a second press must not have a receipt"
+    )
     with pytest.raises(Stale, match="belongs to a turn that is over"):
         rig.table.hand_in(SOUTH, first, "d1d2", salt)
     assert session_of(rig.table).turns[-1] == turn
@@ -316,7 +320,7 @@ def test_alarms_sound_in_the_last_half_minute(rig: TableRig) -> None:
     last_seconds = [(170 + second, Cue.CLOCK_LAST) for second in range(10)]
     assert alarms == [(150, Cue.CLOCK_LOW), *last_seconds, (180, Cue.TIME_OUT)]
     see(rig, with_changes(expected_layout(rig), c1=None, c2=WHITE), after_s=160)
-    assert set(schedules[-1]) <= set(schedules[0]), "a move adds alarms to the schedule"
+    assert set(schedules[-1]) <= set(schedules[0]), "a move must not add alarms to the schedule"
 
 
 def test_taking_back_restores_turn_board_and_time(rig: TableRig) -> None:
@@ -335,7 +339,7 @@ def test_taking_back_restores_turn_board_and_time(rig: TableRig) -> None:
     # Of its 600 s only the first 20 are used, however long it takes to put the scout back.
     rig.wait(30)
     rig.confirm()
-    assert left_s(rig, SOUTH) == 580, "putting the scout back was charged"
+    assert left_s(rig, SOUTH) == 580, "the time for putting the scout back must not be charged"
 
 
 def begin_placed(rig: TableRig, start: str) -> None:
@@ -375,7 +379,7 @@ def test_a_vanished_robot_counts_after_a_hand(rig: TableRig) -> None:
     assert target is not None
     without_robot = with_changes(target, a2=("purple flag",))
     rig.show_reading(without_robot)
-    assert rig.view.turn.stage == 0, "a robot that may be in a hand counts as put down"
+    assert rig.view.turn.stage == 0, "a robot that may be in a hand must not count as put down"
 
     # After a hand was over a2, the flag may lie on the robot.
     rig.show_reading(without_robot, unknown="a2")

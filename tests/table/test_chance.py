@@ -97,7 +97,9 @@ def test_the_commitment_is_published_before_the_game(rig: WebRig) -> None:
     # Before the game, the commitment is on the pages and in the journal.
     commitment = next_commitment(rig)
     committed = [entry.record for entry in journal_of(rig.table).entries(SEATS_GAME)]
-    assert committed == [Commit(commitment)], "the journal has another record before the game"
+    assert committed == [Commit(commitment)], (
+        "the journal must have no other record before the game"
+    )
 
     # During the game, the commitment is shown, and its secret is not. One turn is played.
     begin(rig, "binmat", options=BINMAT_ON_PHONES)

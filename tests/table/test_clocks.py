@@ -65,7 +65,7 @@ def test_a_game_begins_with_its_clock_stopped(rig: TableRig) -> None:
 
     # Only Ready starts the clock. Before, nobody can end a turn.
     rig.press(NORTH, "U")
-    assert rig.view.sign.text == "Start the clock", "another key than ready starts the clock"
+    assert rig.view.sign.text == "Start the clock", "no other key than Ready must start the clock"
     with pytest.raises(Illegal, match="clock is stopped"):
         act(rig)
     rig.press(NORTH, "ready")
@@ -120,7 +120,7 @@ def test_every_device_of_a_side_ends_its_turn(rig: TableRig) -> None:
     # It is South's turn again.
     rig.press(NORTH, "ready")
     assert (turns_left(rig), rig.cues[-1]) == (106, "key_refused"), (
-        "the other side's pad ends the turn"
+        "the other side's pad must not end the turn"
     )
 
 
@@ -131,7 +131,7 @@ def test_a_press_received_after_the_timeout_counts(rig: TableRig, press_s: float
     pressed_s = rig.clock.monotonic_s() + press_s
     rig.wait(5.2)
     assert turns_left(rig) == 109
-    assert "time_out" not in rig.cues, "the table sounds the time-out, not the panel"
+    assert "time_out" not in rig.cues, "the panel must sound the time-out, not the table"
 
     # The press arrives 5.2 s after the turn began. It replaces the time-out, so the next turn has
     # run since the press. Its moment is another one: inputs for the one before are out of date.
@@ -154,12 +154,12 @@ def test_a_press_after_its_turn_does_not_count(rig: TableRig) -> None:
     assert turns_left(rig) == 109
     rig.table.press(Press(SOUTH, PadKey.READY, due_s + 0.02))
     rig.table.step()
-    assert turns_left(rig) == 109, "the defender's press ends the attacker's turn"
+    assert turns_left(rig) == 109, "the defender's press must not end the attacker's turn"
 
     # A time in the future counts as now.
     rig.hand_in(NORTH, ".", at_s=10_000_000.0)
     assert (turns_left(rig), round(left_s(rig), 6)) == (108, 5), (
-        "a press with a time in the future does not count as one of now"
+        "a press with a time in the future must count as one of now"
     )
 
 
@@ -185,7 +185,7 @@ def test_holding_ready_declares_a_combat(rig: TableRig) -> None:
     rig.press(SOUTH, "ready")
     rig.wait(1)
     rig.press(SOUTH, "ready", held=True)
-    assert turns_left(rig) == 109, "the hold of another press declares a combat"
+    assert turns_left(rig) == 109, "the hold of another press must not declare a combat"
 
     # The hold of the same press takes the end of the turn back, and declares a combat instead.
     rig.table.press(Press(SOUTH, PadKey.READY, pressed_s, is_held=True))
@@ -203,12 +203,12 @@ def test_back_restores_turn_and_time(rig: TableRig) -> None:
     rig.press(SOUTH, "back")
     assert (turns_left(rig), left_s(rig)) == (110, 3)
     rig.wait(1)
-    assert left_s(rig) == 2, "the clock stands after a take back"
+    assert left_s(rig) == 2, "the clock must run after a turn is taken back"
 
     # A turn that has run out stays over.
     rig.wait(2.1)
     rig.press(SOUTH, "back")
-    assert turns_left(rig) == 109, "a timed-out turn is taken back"
+    assert turns_left(rig) == 109, "a timed-out turn must not be taken back"
 
 
 def test_the_table_undoes_several_turns(rig: TableRig) -> None:
@@ -280,7 +280,9 @@ def test_a_pass_can_be_taken_back(rig: TableRig) -> None:
 
     # A drawn card cannot be put back, because South has seen it.
     rig.hand_in(SOUTH, "d0")
-    assert rig.table.view(SOUTH).own.take_back_moment is None, "a seen card can be put back"
+    assert rig.table.view(SOUTH).own.take_back_moment is None, (
+        "a card that was seen must not be put back"
+    )
 
 
 class ToyWithoutBoard(Toy):

@@ -99,7 +99,7 @@ def test_a_machine_leaves_with_the_last_person(tmp_path: Path) -> None:
         rig.table.choose_game("binmat")
         rig.table.begin_chosen()
         assert session_of(rig.table).is_machine_seat(NORTH), (
-            "the game begins in a way that no machine can play"
+            "the game must begin in a way that a machine can play"
         )
 
         # It stays while the game is on, although nobody plays against it.

@@ -43,7 +43,7 @@ def test_only_holding_back_ends_the_guide(rig: TableRig) -> None:
     rig.show_reading({})
     rig.press(SOUTH, "U")
     rig.press(SOUTH, "S", held=True)
-    assert rig.view.phase is Phase.LOBBY, "another key than A begins the lesson"
+    assert rig.view.phase is Phase.LOBBY, "no other key than A must begin the lesson"
     rig.press(SOUTH, "S")
 
     # Of all keys, only Back leaves the lesson, and only if it is held.
@@ -94,7 +94,7 @@ def test_a_lesson_survives_restarts_until_it_is_skipped(tmp_path: Path, name: st
         with pytest.raises(Illegal, match="No lesson is on"):
             restarted.table.skip_lesson("south")
         restarted.table.undo()
-        assert restarted.view.guide is None, "undoing a turn brings the lesson back"
+        assert restarted.view.guide is None, "undoing a turn must not bring the lesson back"
     with open_table_rig(tmp_path, FakeClock(9000.0)) as restarted:
         assert restarted.view.guide is None
 
@@ -132,7 +132,7 @@ def test_a_rematch_has_no_lesson(rig: TableRig) -> None:
     rig.table.rematch()
     view = rig.view
     assert view.guide is None
-    assert not view.board.target, "scouts are not placed as in other games"
+    assert not view.board.target, "scouts must be placed as in other games"
 
 
 def test_a_game_without_a_lesson_is_refused(rig: TableRig, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -181,7 +181,7 @@ def test_table_help_does_not_depend_on_orders(rig: TableRig) -> None:
     rig.hand_in(SOUTH, "UUS")
     assert rig.view.help == before
     rig.hand_in(NORTH, "UUS")
-    assert not rig.view.help, "the help stays after the turn for which it was asked"
+    assert not rig.view.help, "the help must go with the turn for which it was asked"
     with pytest.raises(Illegal, match="do as the sign says"):
         rig.table.show_help(True)
 

@@ -145,7 +145,9 @@ def test_a_message_that_does_not_fit_is_refused(tmp_path: Path) -> None:
         north.table.remote.receive("11" * 8, 1, first_message.replace(GAME_ID.encode(), b"11" * 8))
         with pytest.raises(Stale, match="missing"):
             north.table.remote.receive(GAME_ID, number + 1, _encode(number + 1, **{"is": "left"}))
-        assert north.session == before, "a repeated message or one of another game is not ignored"
+        assert north.session == before, (
+            "repeated messages and those of another game must be ignored"
+        )
 
         # South's orders and their receipt, and a stage that South's board shows.
         opened = {"is": "opened", "tick": tick, "action": "UUU", "salt": "aa"}
@@ -315,7 +317,7 @@ def test_a_waiting_owner_ends_the_game_alone(tmp_path: Path) -> None:
         request = table.remote.remote_game
         with pytest.raises(Illegal, match="wait for its answer"):
             table.resign(SOUTH)
-        assert table.remote.remote_game == request, "the other table is asked twice"
+        assert table.remote.remote_game == request, "the other table must not be asked twice"
 
         # Also after a restart, ending the game again ends it here at once.
         line.south.reopen()
@@ -327,4 +329,6 @@ def test_a_waiting_owner_ends_the_game_alone(tmp_path: Path) -> None:
 
         # The next game is played at this table alone.
         line.south.table.new_game("outbuffered")
-        assert set(line.south.session.seats) == {SOUTH}, "North is still played at the other table"
+        assert set(line.south.session.seats) == {SOUTH}, (
+            "North must no longer be played at the other table"
+        )

@@ -30,7 +30,7 @@ def test_a_key_starts_the_last_game(tmp_path: Path, key: PadKey) -> None:
     with open_service_rig(tmp_path) as rig:
         rig.press(by, key)
         assert rig.table.view().game == "arena", (
-            "an unknown option of the last game prevents its start"
+            "an unknown option must not prevent the start of the last game"
         )
 
 
@@ -45,7 +45,7 @@ def test_a_broken_file_of_choices_is_ignored(tmp_path: Path) -> None:
     # In a folder that is missing nothing can be written. A broken file is replaced.
     choices = LastChoices(tmp_path / "missing" / "choices.json")
     choices.remember("scouts", {})
-    assert choices.game == "scouts", "a choice that cannot be written is forgotten at once"
+    assert choices.game == "scouts", "a choice that cannot be written must be remembered"
     LastChoices(path).remember("scouts", {"a": [1]})
     assert json.loads(path.read_text())["options"] == {"scouts": {"a": [1]}}
 
@@ -67,7 +67,9 @@ def test_swapped_seats_follow_their_phones(tmp_path: Path) -> None:
         assert mara.get("/seat/north").status_code == 200
         assert jonas.get("/join/north").location == "/seat/south"
         for seat in SEATS:
-            assert former.get(f"/seat/{seat}").status_code == 403, "an old token opens a seat"
+            assert former.get(f"/seat/{seat}").status_code == 403, (
+                "an old token must not open a seat"
+            )
 
         # During a game nobody changes seats.
         rig.table.new_game("outbuffered", {}, seed=1)

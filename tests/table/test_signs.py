@@ -67,7 +67,7 @@ def test_signs_of_stages_name_the_key(rig: TableRig) -> None:
     # North's phone lists all moves. South plays by a pad, which has no list, so the small line of
     # South's page names the other move.
     assert south == "Lime: robot, c4 to c3. Then tap Done."
-    assert north == "Then tap Done.", "the phone repeats what its list says"
+    assert north == "Then tap Done.", "the phone must not repeat what its list says"
     assert public.endswith("Then tap Done, or press ready.")
 
     # The second step moves nothing.
@@ -83,7 +83,7 @@ def test_signs_name_the_key_that_starts_clocks(rig: TableRig) -> None:
     rig.table.resume("south")
     assert signs(rig) == ("Your turn", "Defender: your turn", "Defender: your turn")
     assert small_lines(rig)[0] == "Ready ends it. Hold it to declare combat."
-    assert small_lines(rig)[1] == "", "the line repeats what the phone's keys say"
+    assert small_lines(rig)[1] == "", "the line must not repeat what the phone's keys say"
 
 
 def test_the_winners_sign_says_you_win(rig: TableRig) -> None:
@@ -92,7 +92,7 @@ def test_the_winners_sign_says_you_win(rig: TableRig) -> None:
     rig.finish_stages()
     rig.table.resign(NORTH)
     assert signs(rig) == ("You win", "Purple wins", "Purple wins")
-    assert rig.view.turn.number == 2, "resigning counts as another turn"
+    assert rig.view.turn.number == 2, "resigning must not count as another turn"
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

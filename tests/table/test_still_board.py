@@ -85,7 +85,7 @@ def test_a_stage_done_in_advance_is_over(rig: TableRig, game: str) -> None:
             rig.table.hand_in(seat, session.moment, session.require_game().format(action))
     session = session_of(rig.table)
     stage = session.stages[session.stage_index]
-    assert stage.expected is not None, "no stage of this game has a layout"
+    assert stage.expected is not None, "a stage of this game must have a layout"
 
     # The camera sees the board once as it lies after this stage. Time does the rest.
     rig.show_reading(stage.expected, game=game)
@@ -126,4 +126,4 @@ def test_unknown_markers_are_named_in_games(rig: TableRig) -> None:
     before = rig.view.sign.small
     words = "Marker 99 belongs to no piece of this game: take it away."
     assert see_markers(rig, 99) == f"{before} {words}".strip()
-    assert see_markers(rig) == before, "the words stay without the marker"
+    assert see_markers(rig) == before, "the words must go with the marker"

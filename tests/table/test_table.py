@@ -80,7 +80,7 @@ def test_a_turn_is_played_by_taps_alone(rig: TableRig) -> None:
     assert (turn.title, rig.view.sign.text) == ("Step 1 of 3", "Purple: robot, a1 to a2")
     assert (len(turn.orders), turn.stage_count, turn.revealed_orders) == (1, 3, ())
     text = repr(replace(rig.view, own=None)) + repr(rig.table.view(NORTH).turn)
-    assert "order-shoot" not in text, "an order is shown before its step"
+    assert "order-shoot" not in text, "an order must not be shown before its step"
     assert "UUS" not in text
 
     # Once the reveal has sounded, the first stage calls for hands.
@@ -126,14 +126,16 @@ def test_an_unseen_moving_piece_is_asked_for(rig: TableRig) -> None:
     rig.show_reading(board, unknown="c2")
     assert rig.view.sign.small.startswith("The camera cannot see c2: take away your hand")
     rig.show_reading(board)
-    assert rig.view.sign.small == "", "a piece in a hand is asked for"
+    assert rig.view.sign.small == "", "a piece in a hand must not be asked for"
 
     # The square where it belongs is hidden by something that lies still, then by a moving hand.
     moved = board | {Square.parse("a2"): ("purple robot",)}
     rig.show_reading(moved, unknown="a2")
     assert rig.view.sign.text == "Camera cannot see a2"
     rig.show_reading(moved, unknown="a2", quiet=False)
-    assert rig.view.sign.text == "Purple: robot, a1 to a2", "a moving hand is reported as trouble"
+    assert rig.view.sign.text == "Purple: robot, a1 to a2", (
+        "a moving hand must not be reported as trouble"
+    )
     assert rig.view.turn.stage == 0
 
 
@@ -154,7 +156,7 @@ def test_a_misplaced_piece_is_named_with_its_square(rig: TableRig) -> None:
         rig.confirm("south")
     rig.show_reading({}, game="scouts")
     rig.confirm("south")
-    assert rig.view.turn.stage == 1, "a reading of another game stops the turn"
+    assert rig.view.turn.stage == 1, "a reading of another game must not stop the turn"
 
 
 def test_a_forced_confirmation_overrules_the_camera(rig: TableRig) -> None:
@@ -186,7 +188,7 @@ def test_a_bumped_board_stops_no_orders(rig: TableRig) -> None:
     rig.hand_in_both("III", "III")
     assert rig.view.phase is Phase.STAGES
     rig.wait(5)
-    assert rig.view.turn.stage == 0, "the next stage begins with a wrong board"
+    assert rig.view.turn.stage == 0, "the next stage must not begin with a wrong board"
     rig.show_reading(board)
     assert rig.view.turn.stage == 1
 
@@ -211,14 +213,18 @@ def test_repeated_inputs_count_once_and_late_ones_never(rig: TableRig) -> None:
     rig.begin()
     moment = rig.view.moment
     receipt = rig.hand_in(SOUTH, "UUS", "abc123")
-    assert rig.hand_in(SOUTH, "UUS", "abc123") == receipt, "a repeated input has another receipt"
+    assert rig.hand_in(SOUTH, "UUS", "abc123") == receipt, (
+        "a repeated input must have the same receipt"
+    )
     with pytest.raises(Illegal) as exc_info:
         rig.hand_in(SOUTH, "DDD", "other")
     assert exc_info.value.reason is Refusal.ALREADY_SEALED
 
     # After the reveal, the repeated orders still get their receipt. Everything else is too late.
     rig.hand_in(NORTH, "III")
-    assert rig.hand_in(SOUTH, "UUS", "abc123") == receipt, "a repeated input changes the receipt"
+    assert rig.hand_in(SOUTH, "UUS", "abc123") == receipt, (
+        "a repeated input must not change the receipt"
+    )
     for act_late in (
         lambda: rig.table.hand_in(SOUTH, moment, "DDD", "later"),
         lambda: rig.table.confirm("south", moment, 2),
@@ -242,7 +248,9 @@ def test_a_win_counts_for_the_match(rig: TableRig) -> None:
     rig.hand_in_both("URI", "III")
     rig.finish_stages()
     rig.hand_in_both("LDD", "III")
-    assert rig.view.turn.stage_count == 3, "the number of stages reveals that the game ends early"
+    assert rig.view.turn.stage_count == 3, (
+        "the number of stages must not reveal that the game ends early"
+    )
     rig.finish_stages()
     view = rig.view
     assert (view.phase, view.sign.text, view.match.score) == (Phase.OVER, "Purple wins", (1, 0, 0))
@@ -279,13 +287,13 @@ def test_resigned_drawn_and_abandoned_games_are_scored(rig: TableRig) -> None:
         assert rig.table.view(NORTH).sign.small == "You offer a draw."
     rig.table.offer_draw(SOUTH)
     rig.wait(60)
-    assert rig.view.phase is Phase.OVER, "an agreed draw is played again by itself"
+    assert rig.view.phase is Phase.OVER, "an agreed draw must not be played again by itself"
     assert rig.view.match.score == (0, 1, 1)
 
     # The owner ends the third game, which leads to the lobby.
     rig.table.rematch()
     rig.table.abandon()
-    assert rig.view.match.score == (0, 0, 0), "the score stays after an abandoned game"
+    assert rig.view.match.score == (0, 0, 0), "the score must not stay after an abandoned game"
 
 
 def test_an_undone_turn_asks_for_its_board(rig: TableRig) -> None:
@@ -350,7 +358,7 @@ def test_holding_ready_overrules_one_refused_press(rig: TableRig) -> None:
     rig.press(SOUTH, "ready", held=True)
     assert rig.view.turn.stage == 1
     rig.press(SOUTH, "ready", held=True)
-    assert rig.view.turn.stage == 1, "a second hold confirms a stage without a refusal"
+    assert rig.view.turn.stage == 1, "a second hold must not confirm a stage without a refusal"
 
 
 def test_starting_the_clock_overrules_no_camera(rig: TableRig) -> None:
@@ -437,7 +445,7 @@ def test_a_replayed_journal_makes_the_same_session(
             rig.hand_in_both(south, north)
             for viewer in (None, *SEATS):
                 assert len(rig.table.view(viewer).sign.text) <= 40, (
-                    "the sign is too long to be read from afar"
+                    "the sign must be short enough to be read from afar"
                 )
             rig.finish_stages()
         for _ in range(undos):
@@ -543,7 +551,7 @@ def test_ready_hands_in_pieces_placed_on_the_board(rig: TableRig) -> None:
         rig.table.change_door(seat, "pad")
     rig.table.new_game("kahmate", seed=1)
     rig.press(SOUTH, "a")
-    assert rig.cues[-1] == "key_refused", "a pad's key enters a placing"
+    assert rig.cues[-1] == "key_refused", "a pad's key must not enter a placing"
 
     # The camera sees both sides' pieces where two random actions have placed them.
     session = session_of(rig.table)
