@@ -65,8 +65,8 @@ LESSON = Lesson(
     ),
 )
 
-# Effect of each order in a few words. The table looks it up by the English label that the order has
-# on the order sheet (`screen.KINDS`).
+# Effect of each order in a few words. `companion/games/help.py` looks it up by the English label
+# that the order has on the order sheet (`screen.KINDS`).
 HELP = {
     "Move": say("one square, unless two want it"),
     "Attack": say("12 points off the next square"),

@@ -84,8 +84,8 @@ LESSON = Lesson(
     ),
 )
 
-# Effect of each order in a few words. The table looks it up by the English label of the order's key
-# (`screen.py`).
+# Effect of each order in a few words. `companion/games/help.py` looks it up by the English label of
+# the order's key (`screen.py`).
 HELP = {
     "Play face down": say("a card onto a lane"),
     "Face up": say("a card that everybody sees"),

@@ -76,8 +76,9 @@ LESSON = Lesson(
     ),
 )
 
-# Effect of each order in a few words. The table looks it up by the English word of the command
-# (`Kahmate.commands`), or by the label of its key.
+# Effect of each order in a few words. `companion/games/help.py` looks it up by the English word
+# that it shows for the order: the word of the command (`Kahmate.commands`), the label of the key,
+# “Place” for a placing, or “A card” in a face-off.
 HELP = {
     "Place": say("on your own two ranks"),
     "Run": say("two pieces a turn"),

@@ -336,6 +336,7 @@ def distinct_plays(state: State) -> list[tuple[Action, ActionPlan | None]]:
     It is the shortest action, with the alphabet as tie-break. Actions with equal plans lead to the
     same state and leave the same layout. The end of the turn has no plan and comes last.
     """
+    # Best action so far of each plan, behind what ranks it: its number of squares and its notation.
     best: dict[ActionPlan, tuple[int, str, Action]] = {}
     # A longer path of a tackler to the same last square has the same plan.
     for action in _ball_plays(state, _shortest_paths):
@@ -344,7 +345,8 @@ def distinct_plays(state: State) -> list[tuple[Action, ActionPlan | None]]:
         ranked = (square_count(action), str(action), action)
         if plan not in best or ranked < best[plan]:
             best[plan] = ranked
-    return [*((action, plan) for plan, (*_, action) in best.items()), (EndTurn(), None)]
+    shortest = [(action, plan) for plan, (_, _, action) in best.items()]
+    return [*shortest, (EndTurn(), None)]
 
 
 def square_count(action: Action) -> int:

@@ -68,8 +68,8 @@ LESSON = Lesson(
     ),
 )
 
-# Effect of each order in a few words. The table looks it up by the English label of the order's key
-# (`board.ORDERS`).
+# Effect of each order in a few words. `companion/games/help.py` looks it up by the English label of
+# the order's key (`board.ORDERS`).
 HELP = {
     "shoot": say("hits your row and column"),
     "up": say("one step away from you"),

@@ -105,8 +105,9 @@ LESSON = Lesson(
     ),
 )
 
-# Effect of each order in a few words. The table looks it up by the English word of the command
-# (`Scouts.commands`), or by the label of its key.
+# Effect of each order in a few words. `companion/games/help.py` looks it up by the English word
+# that it shows for the order: the word of the command (`Scouts.commands`), the label of the key, or
+# “Place” for a placing.
 HELP = {
     "Place": say("on your own home rank"),
     "Dash": say("one step in any direction"),
