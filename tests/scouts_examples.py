@@ -1,13 +1,17 @@
 """Examples of actions that Scouts refuses in the set-up and in turns, for each reason of a refusal.
 
-They are tried in notation, or as moves of hands on the board.
+They are tried in notation (see `scouts_tools`), or as moves of hands on the board. Each example has
+the state, what is tried, the sentence of the refusal, the id of the rule against it, and the square
+that the refusal points at, if any.
 """
 
 from scouts_tools import SET_UP, Example, hand_moves, make_state, start, state_after
 
 from companion.games.scouts.legal import Reason
 
+# White's boulder on its four squares.
 LAID_BOULDER = {"white boulder": "d5 e5 d6 e6"}
+# A state with a white scout on top of a black one on c4.
 STACK_ON_C4 = make_state("c3 c4 e5", "c2 f8", black_low="c4")
 PLAY_EXAMPLES: dict[Reason, list[Example]] = {
     Reason.SETTING_UP: [

@@ -1,9 +1,13 @@
-"""Examples of rocks and boulders that Scouts refuses, for each reason of a refusal."""
+"""Examples of rocks and boulders that Scouts refuses, for each reason of a refusal.
+
+They are built like those of `scouts_examples`.
+"""
 
 from scouts_tools import Example, make_state
 
 from companion.games.scouts.legal import Reason
 
+# White's boulder on its four squares.
 LAID_BOULDER = {"white boulder": "d5 e5 d6 e6"}
 ROCK_EXAMPLES: dict[Reason, list[Example]] = {
     Reason.ROCK_SPENT: [

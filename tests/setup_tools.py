@@ -66,6 +66,7 @@ class ServiceRig:
         return browser
 
     def lit(self) -> set[str]:
+        """Return the names of the panel's lamps that are lit."""
         self.panel.step()
         return {name for name, is_lit in self.hands.view().lamps.items() if is_lit}
 
@@ -83,6 +84,7 @@ class ServiceRig:
         self.table.step()
 
     def post(self, path: str, **body: object) -> tuple[int, dict[str, object]]:
+        """Post JSON as the owner. Return the status and the JSON of the answer."""
         answer = self.host.post(path, json=body)
         return answer.status_code, answer.get_json() or {}
 

@@ -108,7 +108,10 @@ class TableRig:
         self.table.step()
 
     def press(self, seat: Seat | None, *keys: str, held: bool = False) -> None:
-        """Press keys of a pad, given by letters of `KEYS` or by their own names."""
+        """Press keys of a pad, given by letters of `KEYS` or by their own names.
+
+        The seat None stands for the table's own button. With `held`, a key stays down for a second.
+        """
         for key in keys:
             self.table.press(
                 Press(seat, PadKey(KEYS.get(key, key)), self.clock.monotonic_s(), held)

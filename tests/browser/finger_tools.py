@@ -83,15 +83,19 @@ return key.contains(document.elementFromPoint(x, y))
 # drawn once more after a change (`hasNews`), and every page with a stream is drawn once after it is
 # loaded.
 _IS_SETTLED = """
-const [hasNews, pauseMs] = arguments,
-  { settledDrawings, openRequests, isLeft, drawings } = window, { live } = document.body.dataset;
-const followsTable = /table|seat|watch|host$|pass/.test(live);
-const oldDrawings = hasNews && followsTable
-  ? settledDrawings ?? 0 : settledDrawings === undefined ? 0 : -1;
+const [hasNews, pauseMs] = arguments;
+const { settledDrawings, openRequests, isLeft, drawings } = window;
+const { live } = document.body.dataset;
 if (openRequests || isLeft || document.readyState !== 'complete') return false;
-if (live && drawings <= oldDrawings) return false;
-if (pauseMs !== null) window.passTime(pauseMs);
-if (pauseMs !== null) window.settledDrawings = drawings;
+const followsTable = /table|seat|watch|host$|pass/.test(live);
+let neededDrawings = 0;
+if (live && settledDrawings === undefined) neededDrawings = 1;
+if (live && hasNews && followsTable) neededDrawings = (settledDrawings ?? 0) + 1;
+if (drawings < neededDrawings) return false;
+if (pauseMs !== null) {
+  window.passTime(pauseMs);
+  window.settledDrawings = drawings;
+}
 return true;
 """
 # Pause after which every key takes taps again. Keys rest for 1.1 s at most (`web/static/early.js`).

@@ -124,8 +124,8 @@ def test_a_full_game_is_played_by_taps(tmp_path: Path, windows: Windows) -> None
         pick(south, client, "key:pass")
         wait_for_turns_left(client, 103)
 
-        # North's second card, a BREAK, may go face up only to lane 2. So one tap on it dims the
-        # five other lanes, and a second tap turns it face up.
+        # A tap on North's second card, a BREAK, dims the five lanes to which it cannot go. Another
+        # tap turns it face up.
         pick(north, client, "card:>%")
         until(
             "a single lane to choose",

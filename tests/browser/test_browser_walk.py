@@ -208,7 +208,9 @@ class Inspector:
         It must not scroll. During orders all keys must be in sight, and squares large enough.
         """
         has_orders = self._stop.path.startswith("/seat/") and "-orders" in self._stop.name
-        checks = ["downwardScroll", "smallHeadsAndKeys", *(["partsBelow"] if has_orders else [])]
+        checks = ["downwardScroll", "smallHeadsAndKeys"]
+        if has_orders:
+            checks.append("partsBelow")
         self._check_at(LOW, *checks)
         if has_orders and "-duel" not in self._stop.name:
             size_px = self._call("squarePx")
