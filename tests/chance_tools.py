@@ -28,10 +28,10 @@ def recompute(opened: dict[str, Any]) -> tuple[str, str]:
     """
     commitment = hashlib.sha256(bytes.fromhex(opened["secret"])).hexdigest()
     by_seat = opened["contributions"]
-    text = (
+    seed_text = (
         f"{commitment} {opened['secret']} {by_seat.get('south', '-')} {by_seat.get('north', '-')}"
     )
-    return commitment, hashlib.sha256(text.encode()).hexdigest()
+    return commitment, hashlib.sha256(seed_text.encode()).hexdigest()
 
 
 def deal(seed: str) -> list[str]:

@@ -81,6 +81,7 @@ def stagger_imports(config: pytest.Config) -> None:
     if worker is None or config.args != config.getini("testpaths"):
         return
     tests, *others = config.args
+    # turn the list of all files and folders with tests, so that it begins elsewhere in each worker
     paths = sorted(Path(tests).iterdir())
     parts = [
         str(path) for path in paths if path.match("test_*.py") or any(path.glob("**/test_*.py"))

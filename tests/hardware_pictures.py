@@ -38,6 +38,7 @@ class Shot(NamedTuple):
     """More OpenSCAD statements, which change variables of the file."""
 
 
+# All pictures, each with name, OpenSCAD file, part, rotation, and mostly a size.
 SHOTS = (
     Shot("arm", "camera_arm", "all", (68, 24), (680, 680)),
     Shot("arm-head", "camera_arm", "head", (68, 24), (480, 420)),

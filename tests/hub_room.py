@@ -130,11 +130,12 @@ def fill_room(room: HubRoom, clock: Clock) -> None:
     """
     for number, (game, decisions) in enumerate(TABLE_GAMES, start=1):
         name = f"id{number}"
-        room.add(HubTable(name, number, "" if number != 6 else "By the window"))
+        room.add(HubTable(name, number, "By the window" if number == 6 else ""))
         for record in played_records(
             game, decisions, seed=number, is_resigned=number == FINISHED_TABLE
         ):
             room.receive_record(name, record)
+        # two names for each table, from the first on
         names = dict(zip(SEATS, NAMES[2 * number - 2 :], strict=False)) if game else {}
         call = Call.CALLED if number == 7 else Call.NONE
         health = sentence_to_json(say("The card is nearly full.")) if number == 4 else ""

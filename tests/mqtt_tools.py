@@ -50,6 +50,7 @@ class Broker:
             "set_tcp_nodelay true",
         ]
         if user:
+            # make a file of passwords (-c), with the password from the command line (-b)
             subprocess.run(
                 [
                     shutil.which("mosquitto_passwd", path=SEARCH_PATH) or "",

@@ -146,6 +146,7 @@ class PadRoom(SimulatedRoom):
         game = session.require_game()
         action = game.parse(text)
         step = game.apply(session.state, {seat: action}, Random(0))
+        # the first of these layouts is that just after the move
         self.world.set_up(game.layouts_by_hand(session.state, seat, action, step)[0])
         self.look()
 

@@ -101,6 +101,7 @@ def wait_for_turns_on_page(window: WebDriver, turns: int) -> None:
     """
     script = "return document.querySelector('.turns .figures, .top > span b')?.textContent"
     until(f"“{turns} turns left” on the page", lambda: window.execute_script(script) == str(turns))
+    # the first call of this script notes the time, and later calls compare it with theirs
     until(
         "the end of the keys' rest",
         lambda: window.execute_script(

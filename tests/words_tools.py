@@ -99,13 +99,15 @@ _TWO_WORDS = re.compile(r"[^\W\d_]{2,}[,.:;]? [^\W\d_]{2,}")
 @cache
 def extracted_catalogue() -> Catalog:
     """Return the sentences of the program as `make messages` finds them, in about two seconds."""
+    # run the Makefile's own command, with the whole paths of what it reads
     command = re.search(
         r"pybabel -q (extract .*?)\\\n\t+(.*)\n", (ROOT / "Makefile").read_text(encoding="utf-8")
     )
     assert command, "the Makefile does not extract the sentences any more"
     words = f"{command[1]} {command[2]}".split()
     words = [str(ROOT / word) if word in (*PACKAGES, "pyproject.toml") else word for word in words]
-    # all workers share the file
+    # The first worker that needs the file makes it for all. It appears by a rename, so that no
+    # other worker reads a part of it.
     shared = Path(os.environ[FOLDER_VARIABLE]) / "messages.pot"
     if not shared.exists():
         with TemporaryDirectory(dir=shared.parent) as folder:

@@ -154,25 +154,33 @@ class Inspector:
         Which checks a page gets depends on who sees it, in which state, and in which sizes.
         """
         self._stop = stop
-        # the table screen and the workbench are not meant for phones
+        # The table screen and the workbench are not meant for phones. Pages of seats and spectators
+        # must fit on a low phone in most states.
         is_large = stop.name.endswith("-screen") or stop.name == "workbench"
         smallest_size, usual_size = (SCREEN, SCREEN) if is_large else (SMALL, PHONE)
         is_meant_to_fit = stop.name.endswith(("south", "north", "watch")) and self._is_in(
             FITTING_STATES
         )
         is_seat_in_play = is_meant_to_fit and stop.path.startswith("/seat/")
+
+        # Open the page in the smallest size that it is meant for.
         set_size_and_theme(self.window, smallest_size, "light", SCALE)
         visit(self.window, self.walk, stop, LANGUAGES.get(self.game, "fr"))
         wait_for_news(self.window, stop)
         self._check("", "layoutShift", "missingDrawings", "cutLabels", "brokenKeys")
         if is_meant_to_fit:
             self._check_low_phone()
+
+        # Look at words in the usual size, and let axe check what it has not seen before.
         self._check_at(usual_size, "brokenWordsAndRows", "overlappingTexts")
         new_kinds = self._new_kinds()
         if new_kinds:
             self._check_accessibility(usual_size, new_kinds)
         if is_seat_in_play:
             self._check("", "brokenAtTwiceTheSize")
+
+        # Look at it in other sizes: a table screen in those of several screens, a phone's page on a
+        # tablet and a laptop.
         if stop.path == "/":
             self._check_board_place()
             self._check_table_screens()
@@ -262,15 +270,13 @@ class Inspector:
 
         In the dark theme only the contrast of the new parts is checked.
         """
-        is_new_page = remove_details(self._stop.path) in kinds
+        script = self.window.execute_async_script
         is_table_screen = self._stop.name.endswith("-screen")
-        kinds_by_theme = {"light": None if is_new_page else kinds, "dark": kinds}
-        for theme, theme_kinds in kinds_by_theme.items():
-            is_dark = theme == "dark"
-            if is_dark:
-                set_size_and_theme(self.window, size, theme, SCALE)
-            script = self.window.execute_async_script
-            self._note(script(_AXE, theme_kinds, is_dark, is_table_screen), theme)
+        is_new_page = remove_details(self._stop.path) in kinds
+        light_kinds = None if is_new_page else kinds  # None stands for the whole page
+        self._note(script(_AXE, light_kinds, False, is_table_screen), "light")
+        set_size_and_theme(self.window, size, "dark", SCALE)
+        self._note(script(_AXE, kinds, True, is_table_screen), "dark")
 
 
 def inspect_all(
@@ -280,7 +286,7 @@ def inspect_all(
     inspector = Inspector(window, walk, game, past_kinds)
     for stop in stops:
         inspector.inspect(stop)
-        # the last page of its state is left, or it would be drawn during the next steps
+        # Leave the last page of a state. It would be drawn again and again during the next steps.
         if stop.name.endswith("-watch"):
             window.get("about:blank")
     faults = inspector.faults.items()
