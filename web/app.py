@@ -126,7 +126,7 @@ def create_app(
 
 
 def route_groups(page_context: PageContext) -> Iterator[RouteGroup]:
-    """Yield the routes of every table, then those of available features."""
+    """Yield the routes that every table has, then the routes of the features that this one has."""
     yield StaticFiles()
     yield ApiDescription()
     for group_type in (
@@ -217,11 +217,12 @@ def create_base_app(
     now_s: Callable[[], float],
     screen_language: Callable[[], str] = lambda: "auto",
 ) -> Flask:
-    """Return an application without pages: templates, JSON, errors, headers, and the check of every
-    request.
+    """Return an application that has everything but pages.
 
-    `now_s` is the time in seconds on which the pages' clocks run. `screen_language` returns the
-    language of the shared screen, or `auto` for the browser's.
+    That is templates, JSON, error pages, headers, and the check of every request.
+
+    `now_s` returns the time in seconds on which the pages' clocks run. `screen_language` returns
+    the language of the shared screen, or `auto` for that of the browser.
     """
     app = Flask(__name__, static_folder=None)
     app.config.update(MAX_CONTENT_LENGTH=MAX_BODY_BYTES, MAX_FORM_MEMORY_SIZE=MAX_BODY_BYTES)
@@ -247,7 +248,8 @@ def create_base_app(
         # an input counts as made at this time, however long the request has to wait
         g.received_at_s = now_s()
         g.previous_language = current_language()
-        # the language is that of the browser's cookie, or of the shared screen, or of the browser
+        # the language that was chosen in this browser, or else for the shared screen, or else the
+        # first of the browser's languages that the pages have
         chosen = request.cookies.get("language", "")
         if request.path in SCREEN_PATHS and screen_language() != "auto":
             chosen = chosen or screen_language()

@@ -170,7 +170,7 @@ class PageContext:
 
     @property
     def is_first_evening(self) -> bool:
-        """Return whether the table still asks a new owner its first questions.
+        """Whether the table still asks a new owner its first questions.
 
         It stops when the owner has ended the questions, or when a game has been played.
         """
@@ -182,12 +182,12 @@ class PageContext:
 
     @property
     def is_game_on(self) -> bool:
-        """Return whether a game has started and is not over."""
+        """Whether a game has started and is not over."""
         return self.table.progress().phase not in BETWEEN_GAMES
 
     @property
     def has_sitters(self) -> bool:
-        """Return whether any seat is occupied, by a person or a machine."""
+        """Whether any seat is occupied, by a person or a machine."""
         return any(seat.name is not None for seat in self.table.view().seats.values())
 
     def begin_lesson(self, game: str) -> None:

@@ -132,7 +132,7 @@ def _answer(
     """Return an error as a page or as JSON, whichever the client asks for.
 
     `rule` is the id of the paragraph of the rules that forbids what was requested. `link` is an
-    address and its text, by default those of that paragraph.
+    address and its text. By default it leads to that paragraph.
     """
     link = link or current_app.extensions["rule_link"](rule)
     title = _TITLES.get(status, HTTPStatus(status).phrase)

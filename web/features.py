@@ -107,7 +107,7 @@ class PhoneCameraFeature:
 
     @property
     def is_camera(self) -> bool:
-        """Return whether an old phone is the camera now."""
+        """Whether an old phone is the camera now."""
         return bool(self.pairing.token)
 
     def choose_camera(self) -> None:
@@ -152,15 +152,15 @@ class HubClient(Protocol):
 
     @property
     def is_member(self) -> bool:
-        """Return whether this table has joined a hub."""
+        """Whether this table has joined a hub."""
 
     @property
     def sentence(self) -> str:
-        """Return the state of the connection in words, empty if this table has not joined a hub."""
+        """The state of the connection in words. Empty if this table has not joined a hub."""
 
     @property
     def address(self) -> str:
-        """Return the address of the hub's pages, empty if this table has not joined a hub."""
+        """The address of the hub's pages. Empty if this table has not joined a hub."""
 
     def join(self, address: str, join_code: str, sends_names: bool, ca: str = "") -> None:
         """Join a hub and leave the previous one.
@@ -181,11 +181,11 @@ class HubClient(Protocol):
 
     @property
     def offered_code(self) -> str:
-        """Return the code of the game for two tables that this table offers, or an empty text."""
+        """The code of the game for two tables that this table offers. Empty if it offers none."""
 
     @property
     def pairs(self) -> HubPairs:
-        """Return what offers and accepts games at two tables. Raises `Illegal` without a hub."""
+        """What offers and accepts games at two tables. Raises `Illegal` without a hub."""
 
 
 @dataclass(frozen=True)

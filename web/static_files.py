@@ -94,7 +94,7 @@ def static_files() -> Mapping[str, bytes]:
 def translations_module(name: str) -> bytes | None:
     """Return a script module with the translations of the scripts' sentences.
 
-    Its name is `words.es.js` or that of another language. Return None for any other name.
+    Its name is `words.es.js`, or the same with another language. Return None for any other name.
     """
     code = name.removeprefix("words.").removesuffix(".js")
     if code not in LANGUAGES or name != f"words.{code}.js":

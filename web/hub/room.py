@@ -75,7 +75,7 @@ class HubTable:
 
     @property
     def phase(self) -> Phase:
-        """Return the phase of the table's game."""
+        """The phase of the table's game."""
         return self.latest.record.view.phase if self.latest else Phase.LOBBY
 
     def need(self, now_s: float) -> str:
@@ -104,7 +104,7 @@ class Notifier:
 
     @property
     def version(self) -> int:
-        """Return the current version."""
+        """The current version."""
         return self._version
 
     def wait(self, version: int, timeout_s: float) -> int:
@@ -161,8 +161,8 @@ class SpectatorFeed(Notifier):
             accepted_at_s, content = self._take_oldest()
             # a clock in the record must run as late as everything else
             shown_at_s = accepted_at_s + delay_s
-            # one lock for record and version: whoever reads one without the other could get the
-            # record twice
+            # record and version change together: with only one of them changed, a reader could get
+            # the record twice
             with self._changed:
                 self.latest = TimedRecord(decode_record(content), shown_at_s)
                 self._recent.append((self.version + 1, _EncodedRecord(shown_at_s, content)))
@@ -224,7 +224,7 @@ class HubRoom(Notifier):
 
     @property
     def title(self) -> str:
-        """Return the name of the room for people."""
+        """The name of the room for people."""
         return Verbatim(self.name) if self.name else say("Our tables")
 
     # ---- called by pages ----

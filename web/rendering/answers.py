@@ -3,8 +3,8 @@
 Squares are text such as `c3`, sentences are in the language of the request, times are Unix times or
 seconds. The types of some fields, such as `Sign`, come from other packages and are described there.
 
-The names of these classes are those of schemas in the description. Clients are generated from it,
-so neither a class nor a field may be renamed.
+In the description, the schema of an answer has the name of its class. Clients are generated from
+the description, so neither a class nor a field may be renamed.
 """
 
 from __future__ import annotations

@@ -91,7 +91,7 @@ class _Strike(NamedTuple):
 
     @property
     def is_adjacent(self) -> bool:
-        """Return whether the squares share an edge."""
+        """Whether the squares share an edge."""
         files = self.origin.file - self.target.file
         ranks = self.origin.rank - self.target.rank
         return abs(files) + abs(ranks) == 1

@@ -105,9 +105,7 @@ def cards_of(kit: Kit | None) -> Mapping[str, Card]:
 
 
 def card_text(kit: Kit | None, name: str) -> str:
-    """Return a card's printed text, such as `10&` for `a&`. Unknown names are returned
-    unchanged.
-    """
+    """Return a card's printed text, such as `10&` for `a&`, or an unknown name unchanged."""
     card = cards_of(kit).get(name)
     return f"{card.value}{card.suit}" if card else name
 
@@ -143,7 +141,7 @@ def visible_cards(
 
 
 def lane_words(kit: Kit | None, lane: Lane, names: Mapping[Seat, str]) -> str:
-    """Describe a lane in sentences, as far as a viewer sees it. `names` are those of the sides."""
+    """Describe a lane in sentences, as far as a viewer sees it. `names` are the sides' names."""
     parts: dict[str, object] = {
         "north": names[Seat.NORTH],
         "north_cards": _pile_words(kit, lane.north),

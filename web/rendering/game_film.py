@@ -175,7 +175,7 @@ def _resolve_colours(text: str, print_colour: str = "") -> str:
 
 
 def _print_colour(side_class: str) -> str:
-    """Return the colour of a print on a side's pieces: that of `on-lime` for `side-lime`."""
+    """Return the colour of a print on a side's pieces: the variable `on-lime` for `side-lime`."""
     return _css_variables().get(side_class.replace("side-", "on-"), _css_variables()["ink"])
 
 

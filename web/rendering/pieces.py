@@ -1,8 +1,8 @@
-"""Pieces as SVG: shapes, letters, lying and carried pieces, stacks, badges, and pieces on several
-squares.
+"""Pieces as SVG: their shapes and letters, stacks with badges, and pieces on several squares.
 
-A kit is everything that is printed for a game. A face is a side of one of its pieces, by its name.
-Units: a square is 100 wide. Points are complex numbers, as `web.rendering.svg` explains.
+Pieces may lie turned over, or be carried by others. A kit is everything that is printed for a game.
+A face is a side of one of its pieces, by its name. Units: a square is 100 wide. Points are complex
+numbers, as `web.rendering.svg` explains.
 """
 
 from __future__ import annotations

@@ -43,19 +43,19 @@ class PartWiring:
 
     @property
     def pin(self) -> int:
-        """Return the number of the header pin, as printed in pin-outs."""
+        """Number of the header pin, as printed in pin-outs."""
         return HEADER_PIN_BY_GPIO[self.gpio]
 
     @property
     def component(self) -> str:
-        """Describe what to connect between the pin and the other end."""
+        """What to connect between the pin and the other end, in words."""
         if self.kind == "lamp":
             return say("{ohm} ohms, then the lamp", ohm=RESISTOR_OHM)
         return say("Key") if self.kind == "key" else say("Passive piezo buzzer")
 
     @property
     def other_end(self) -> str:
-        """Describe where the other end of the part goes: to a ground pin, or to 3.3 V."""
+        """Where the other end of the part goes, in words: to a ground pin, or to 3.3 V."""
         if self.is_active_low:
             return say("3V3, pin 1")
         pin = ODD_GROUND_PIN if self.pin % 2 else EVEN_GROUND_PIN

@@ -65,7 +65,7 @@ class CameraReports:
 
     @property
     def board_eye(self) -> BoardEye | None:
-        """Return what reads the board in the camera's pictures, or None without a camera."""
+        """What reads the board in the camera's pictures, or None without a camera."""
         camera = self.page_context.features.camera
         return camera.board_eye if camera else None
 
@@ -122,7 +122,7 @@ def _judge_board(
 
 @dataclass
 class CameraPictures(TableRouteGroup):
-    """The routes under `/camera`, and those of photographs."""
+    """The routes under `/camera`, and the routes of photographs."""
 
     name = "camera"
     camera: CameraFeature

@@ -171,7 +171,7 @@ def _wants_low_ink() -> bool:
 
 
 def _requested_language() -> str:
-    """Return the language in the query, or else that of the page."""
+    """Return the language in the query, or else the language of the request."""
     return request.args.get("language", "") or current_language()
 
 

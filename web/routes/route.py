@@ -121,7 +121,7 @@ class Route:
     path: str
     method: str = "GET"
     endpoint: str = ""
-    """Name in the API's description, by default that of the Python method.
+    """Name in the API's description, by default the name of the Python method.
 
     Clients use this name, so it stays when the Python method is renamed.
     """
@@ -220,7 +220,7 @@ class RouteGroup(Protocol):
 
     @property
     def name(self) -> str:
-        """Return the name, such as `history`."""
+        """The name, such as `history`."""
 
 
 @dataclass
@@ -304,8 +304,8 @@ def _build_body_type(
 ) -> type[msgspec.Struct]:
     """Return the type of a JSON body. Its fields are the parameters `names` of a method.
 
-    The name of the type is that of its schema in the API's description, such as `Opponents_coach`:
-    the class, then the endpoint or else the method.
+    The schema of the body in the API's description has the name of the type. This is made of the
+    name of the class and of the endpoint, or else of the method: `Opponents_coach`.
     """
     if not names:
         return Body

@@ -186,7 +186,7 @@ class Auth:
 
     @property
     def host_token(self) -> str:
-        """Return the content of the owner's cookie, a digest of the owner key."""
+        """The content of the owner's cookie, which is a digest of the owner key."""
         return hashlib.sha256(_normalise_key(self.host_key).encode()).hexdigest()
 
     def change_host_key(self) -> str:

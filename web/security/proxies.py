@@ -118,10 +118,10 @@ def _last_value(header: str) -> str:
 
 
 class ProxyMiddleware:
-    """WSGI middleware between waitress and Flask. It sets the client's true address, scheme, host
-    and path before Flask reads them.
+    """WSGI middleware between waitress and Flask, which tells Flask about the client.
 
-    `path` is the configured path of the pages. A proxy may forward it or strip it.
+    It sets the client's true address, scheme, host and path before Flask reads them. `path` is the
+    configured path of the pages. A proxy may forward it or strip it.
     """
 
     def __init__(self, app: Flask, proxies: Proxies, scheme: str, path: str = "") -> None:

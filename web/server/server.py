@@ -46,7 +46,7 @@ STOP_TIMEOUT_S = 5.0
 
 # ---- limits that waitress enforces ---------------------------------------------------------------
 
-# Maximum size of headers. The longest address is that of a kit with its own map.
+# Maximum size of headers. The longest address is for a kit whose board is a map of the owner's own.
 MAX_HEADER_BYTES = 32 * 1024
 # Maximum size of a file uploaded by the owner. The default limit of routes is 16 KiB.
 MAX_UPLOAD_BYTES = 64 * 1024 * 1024

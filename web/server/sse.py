@@ -68,7 +68,7 @@ class ChangeSource(Protocol):
 
     @property
     def version(self) -> int:
-        """Return the number of the latest change."""
+        """The number of the latest change."""
 
     def wait(self, version: int, timeout_s: float) -> int:
         """Wait until the version differs, at most for the timeout. Return the current version."""
@@ -93,7 +93,7 @@ class Streams:
 
     @property
     def has_spectator_place(self) -> bool:
-        """Return whether any place for spectators is free.
+        """Whether any place for spectators is free.
 
         A spectator may still be refused, because one address cannot take all places.
         """
@@ -101,7 +101,7 @@ class Streams:
 
     @property
     def open_count(self) -> int:
-        """Return the number of open streams."""
+        """The number of open streams."""
         return self.max_spectators + sum(RESERVED_PLACES.values()) - sum(self._free_places.values())
 
     def close(self) -> None:

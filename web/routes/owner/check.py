@@ -44,7 +44,7 @@ _CUES_OF_THE_TABLE: Labels = {
 
 
 def cue_labels() -> Labels:
-    """Return the cues that can be tried: some of the table and those of events, with labels."""
+    """Return the cues that can be tried, of the table and of events, with their labels."""
     of_events: Labels = {cue: cue.words for cue in event_cues() if cue.words}
     return {**_CUES_OF_THE_TABLE, **of_events}
 
