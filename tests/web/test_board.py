@@ -56,6 +56,8 @@ def test_the_board_marks_moves_events_and_problems(game: Any) -> None:
         problems=(Problem("lime robot", Square(1, 1), c4, "…", "…"),),
         unknown=frozenset({a2}),
     )
+
+    # the frame of a target, a faint piece, an arrow, a bounce, a shot and a misplaced piece
     svg = board_svg(picture)
     for mark in (
         'class="target"',
@@ -99,5 +101,6 @@ def test_events_of_one_kind_share_a_beat() -> None:
     assert assign_beats(events) == (0, 1, 1, 2, 3)
     assert encode_tones(events) == (
         "1 A5 120 ·40 A4 60|2 E6 40 ·60 A4 160|3 E5 120 ·40 A5 40 ·40 E6 40"
-    ), "the tones of the three beats are wrong"
+    ), "bounces must sound once, then the shot, then the taken flag"
+    # no events: no beats and no tones
     assert (assign_beats(()), encode_tones(())) == ((), "")

@@ -85,6 +85,8 @@ def test_nobody_else_sees_the_coachs_advice(rig: WebRig, caplog: pytest.LogCaptu
     host = rig.host()
     rig.table.use_settings(TableSettings(coach="always"))
     rig.start_game()
+
+    # Ada asks the coach: neither Ben nor the owner can see what it said, on any page or in the log
     assert ada.post("/api/seat/south/coach", json=question(rig)).status_code == 200
     for browser, paths in (
         (ben, ("/", "/watch", "/seat/north", "/api/seat/north/view")),

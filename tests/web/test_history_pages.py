@@ -132,10 +132,14 @@ def test_the_pages_of_a_running_game_hide_actions(
     browser = rig.browser()
     play(table, rig.clock, name, turns, end="on")
     session = session_of(table)
+
+    # nothing can be downloaded or replayed while the game is on
     for path in ("1.txt", "1.json", "1.webp", "1/scene/0"):
         answer = browser.get(f"/history/{path}")
         assert answer.status_code == 409
         assert "still on" in answer.text
+
+    # pages and list are the same before and after one of two seats has handed in
     paths = ("/history", "/history/1", "/api/history")
     pages_before = [browser.get(path).text for path in paths]
     assert (len(session.awaited_seats) > 1) is is_simultaneous

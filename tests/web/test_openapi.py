@@ -76,7 +76,7 @@ def test_every_route_is_described_and_nothing_else(app: Flask, document: dict[st
     # each route is described, with a summary and its parameters
     assert set(operations) == routes
     without_summary = [name for name, described in operations.items() if not described["summary"]]
-    assert not without_summary, "routes without a docstring"
+    assert not without_summary, "each route must have a docstring"
     for (path, _), operation in operations.items():
         parameters = {parameter["name"] for parameter in operation.get("parameters", ())}
         assert set(re.findall(r"{(\w+)}", path)) == parameters
@@ -124,6 +124,7 @@ def test_the_owners_routes_are_closed_and_described(app: Flask, document: dict[s
     refused = set()
     described = set()
     browser.environ_base["REMOTE_ADDR"] = "192.0.2.5"
+    # a request to every route but streams, and but the page on which the key is entered
     for path, operations in document["paths"].items():
         url = path.replace("{seat}", "south").replace("{page}", "table")
         url = re.sub(r"{\w+}", "1", url)
@@ -134,6 +135,7 @@ def test_the_owners_routes_are_closed_and_described(app: Flask, document: dict[s
             answer = browser.open(url, method=method.upper(), json={} if is_json else None)
             text = answer.get_data().decode(errors="replace")
             all_names.add(f"{method} {path}")
+            # other routes are refused to a stranger, too, but for other reasons
             if answer.status_code == 403 and re.search("host_only|owner’s key", text):
                 refused.add(f"{method} {path}")
             if "hostKey" in str(operation.get("security")):

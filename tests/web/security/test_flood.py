@@ -167,6 +167,8 @@ def test_one_address_cannot_take_all_streams(rig: WebRig) -> None:
         streams = open_streams(rig, audience, address, wanted)
         assert len(streams) == places, (audience, address)
         opened += streams
+
+    # all streams are closed
     for stream in opened:
         stream.close()
     assert not rig.app.extensions["streams"].taken_places, "closed streams must not be counted"

@@ -80,7 +80,7 @@ def test_other_sites_cannot_change_anything(rig: WebRig) -> None:
     player_and_owner = rig.sit("south")
     player_and_owner.post("/host", data={"key": HOST_KEY})
     changing = [(method, path) for method, path in requests_of(rig) if method != "GET"]
-    assert len(changing) > 40, "most routes were not found"
+    assert len(changing) > 40, "most routes must be found"
     before = state_of(rig)
 
     # pages of other sites let this browser send requests: every one is refused
@@ -133,7 +133,9 @@ def test_cookies_are_for_this_site_alone(rig: WebRig) -> None:
         ):
             answer = browser.post(path, data=form, base_url=base_url)
             cookies += answer.headers.getlist("Set-Cookie")
-        assert len(cookies) >= 5, "not all kinds of cookies were set"
+        assert len(cookies) >= 5, "all kinds of cookies must be set"
+
+        # no script can read them, no other site can send them, and over HTTPS they stay on HTTPS
         for cookie in cookies:
             assert "HttpOnly" in cookie
             assert "SameSite=Lax" in cookie

@@ -88,7 +88,7 @@ def test_pages_seats_and_streams_work_over_tls(rig: WebRig, server: Server) -> N
     assert stream.readline() == b"retry: 1000\n"
     rig.table.new_game("outbuffered", {}, 1)
     while b"outbuffered" not in (sent := stream.readline()).lower():
-        assert sent, "the stream ended before the game was shown"
+        assert sent, "the stream must not end before the game is shown"
     stream.close()
     line.close()
 
