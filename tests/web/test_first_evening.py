@@ -20,7 +20,7 @@ def test_the_machines_own_screen_asks_once(tmp_path: Path) -> None:
         kiosk = rig.browser()
         key = {"key": HOST_KEY}
 
-        # the own screen is led to the first question, and no other browser is
+        # the machine's own screen is led to the first question, and no other browser is
         assert kiosk.get("/?kiosk").location == "/host/first/1"
         assert kiosk.get("/").status_code == 200, (
             "a guest’s browser on this machine must not be asked"
@@ -32,7 +32,7 @@ def test_the_machines_own_screen_asks_once(tmp_path: Path) -> None:
         # whoever enters the owner key is led there, too
         assert rig.browser().post("/host", data=key).location == "/host/first/1"
 
-        # the last answer ends the questions: now even the own screen needs the key for them
+        # the last answer ends the questions: now even the machine's own screen needs the key
         assert kiosk.post("/host/first/done").location == "/", (
             "the last answer must lead to the table screen"
         )

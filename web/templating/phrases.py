@@ -1,4 +1,4 @@
-"""Phrases of several pages: names, times, numbers, receipts, and the state of devices."""
+"""Phrases that several pages use: sides, times, receipts, rules, numbers, and the end of a game."""
 
 from __future__ import annotations
 
@@ -48,12 +48,13 @@ def groups_of_four(receipt: str) -> list[str]:
 
 def upper_first(text: str) -> str:
     """Return a text with its first letter in upper case."""
-    # a sentence of the catalogue is changed only after its translation, which `capitalize` notes
+    # A sentence of the catalogue is not translated yet. Its own method gives it a capital letter in
+    # every language.
     return text.capitalize() if isinstance(text, Sentence) else text[:1].upper() + text[1:]
 
 
 def rule_words(game: Game[Any, Any], rule: str) -> str:
-    """Return number and title of a paragraph of the rules, by its id `rule`.
+    """Return the number and title of the paragraph of the rules that has the id `rule`.
 
     For an unknown id the words are only “Rules”.
     """

@@ -154,7 +154,7 @@ def test_one_address_cannot_take_all_streams(rig: WebRig) -> None:
     opened = []
     # For each audience and address: how many streams are wanted, and how many are opened. Of the
     # rig's 16 places for spectators an address gets at most three quarters, which are 12. So 4 are
-    # left for others. The flooder takes all places for table screens but the own screen's.
+    # left for others. Of the places for table screens, one is kept for the machine's own screen.
     for audience, address, wanted, places in (
         (Audience.SPECTATOR, FLOODER, 50, 12),
         (Audience.SPECTATOR, FLOODER, 1, 0),

@@ -94,7 +94,7 @@ def test_pages_seats_and_streams_work_over_tls(rig: WebRig, server: Server) -> N
 
 
 def test_tls_keeps_the_address_of_the_client(server: Server) -> None:
-    """If the address were lost, everybody would count as the own screen and see the owner key."""
+    """If it were lost, everybody would seem to be at the machine's own screen and see the key."""
     for source, is_own in ((ELSEWHERE, False), ("127.0.0.1", True)):
         line = https_connection(server, source)
         line.request("GET", "/owner")
