@@ -28,7 +28,8 @@ from web.server.sse import Streams
 SILENCE_TIMEOUT_S = 30.0
 # Minimum interval in seconds between two drawings of the wall.
 WALL_INTERVAL_S = 0.25
-# Maximum delay for spectators in seconds. A longer one needs more memory, see below.
+# Maximum delay for spectators in seconds. A longer delay would need more memory, see
+# `MAX_WAITING_BYTES`.
 MAX_DELAY_S = 3600
 # Maximum size in bytes of a table's records that wait for the delay. A record has about 4 kB, and a
 # game sends one every five seconds, which makes 3 MB an hour.

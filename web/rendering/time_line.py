@@ -14,7 +14,7 @@ from companion.core.i18n import say, with_heading
 from web.rendering.svg import xy
 
 # Minimum distance between the middles of two keys.
-_KEY_PX = 52
+_MIN_KEY_DISTANCE_PX = 52
 # Class of keys and minimum width of the line on a phone, a tablet and larger screens.
 _WIDTHS_PX = (("s", 230), ("m", 560), ("l", 880))
 # Weight of the turning point of a game, above all other moments.
@@ -72,7 +72,7 @@ def _assign_widths(keys: list[HighlightKey]) -> list[HighlightKey]:
     """Set the narrowest line on which each key has room, heavy keys before light ones."""
     heaviest_first = sorted(keys, key=lambda key: (-key.weight, key.scene_index))
     for width_class, width_px in _WIDTHS_PX:
-        min_distance_percent = 100 * _KEY_PX / width_px
+        min_distance_percent = 100 * _MIN_KEY_DISTANCE_PX / width_px
         # a wider line shows the keys of the narrower ones, and adds those that fit between them
         for key in heaviest_first:
             distances = [

@@ -248,14 +248,14 @@ class TableRouteGroup:
 def add_routes(app: Flask, group: RouteGroup) -> None:
     """Add all routes of a group to an application."""
     routes: list[Route] = app.extensions.setdefault("routes", [])
-    for name in dir(type(group)):
-        declared = getattr(getattr(type(group), name), "routes", ())
+    for method_name in dir(type(group)):
+        declared = getattr(getattr(type(group), method_name), "routes", ())
         # All routes of one method share the view that is made for the first of them. A form comes
         # first, because only a view that is made for the form reads the form's fields.
         for route in sorted(declared, key=lambda route: route.method == "GET"):
-            method = getattr(group, name)
+            method = getattr(group, method_name)
             prefix = f"{route.actor}_" if route.actor else ""
-            endpoint = f"{group.name}.{route.endpoint or prefix + name}"
+            endpoint = f"{group.name}.{route.endpoint or prefix + method_name}"
             completed = _complete_route(route, endpoint, method)
             # Flask calls the view of a route for each request
             view = app.view_functions.get(endpoint) or wraps(method)(
@@ -278,8 +278,8 @@ def _complete_route(route: Route, endpoint: str, method: Callable[..., Any]) -> 
     """
     hints = get_type_hints(method)
     docstring = inspect.getdoc(method) or ""
-    # names in the signature that are no fields of a body or form: the parameters in the address, of
-    # which `<any(south, north):seat>` is one, and the actor
+    # Names in the signature that are no fields of a body or form: the actor, and the parameters in
+    # the address, such as `seat` in `<any(south, north):seat>`.
     other_names = {"return", *re.findall(r"(\w+)>", route.path)}
     if route.actor:
         other_names.add("actor")
@@ -317,8 +317,10 @@ def _build_body_type(
         is_required = default is inspect.Parameter.empty
         fields.append((name, hints[name]) if is_required else (name, hints[name], default))
     owner, _, method_name = method.__qualname__.rpartition(".")
-    name = f"{owner}.{endpoint or method_name}".replace(".", "_")
-    return msgspec.defstruct(name, fields, bases=(Body,), frozen=True, forbid_unknown_fields=True)
+    type_name = f"{owner}.{endpoint or method_name}".replace(".", "_")
+    return msgspec.defstruct(
+        type_name, fields, bases=(Body,), frozen=True, forbid_unknown_fields=True
+    )
 
 
 def _answer_request(method: Callable[..., Any], route: Route, **values: Any) -> Any:
