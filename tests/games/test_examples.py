@@ -93,22 +93,33 @@ TARGET_LINE = "target = file + int(actions[seat])"
 # Faults by the sentence that the check must report, or a part of it. Each fault is a text of the
 # small game and the text that replaces it.
 FAULTS = {
+    # The rule on turns and the end has no paragraph.
     "Its turn_rule names no paragraph of its rules: going": (
         'turn_rule = end_rule = "moving"',
         'turn_rule = end_rule = "going"',
     ),
+    # The lobby has no room for the summary.
     "has 50 letters: 41 at most": ('"Move one pebble to the end"', f'"{"x" * 50}"'),
+    # `check` refuses everything, although the actions are listed as legal.
     "A legal action is refused: No": (VIEW_HEAD, f"{REFUSING_CHECK}\n{VIEW_HEAD}"),
+    # The pebble lies on the last square, but nobody has won.
     "Nobody is to act and there is no outcome": ("if state[0] < LAST:", "if True:"),
+    # An event names a rule that does not exist.
     "An event names a paragraph that is not there: running": ('rule="moving")', 'rule="running")'),
+    # The board shows a piece that nobody has printed.
     "A layout has faces that the kit does not have": ('("pebble",)}', '("stone",)}'),
+    # Every notation is read as 1, even that of 2.
     "parse and format do not agree": (VIEW_HEAD, f"{CONSTANT_PARSE}\n{VIEW_HEAD}"),
+    # The pebble never moves.
     "does not end within 50 turns": (TARGET_LINE, "target = file"),
+    # The game's own code fails.
     "It raises ZeroDivisionError": (VIEW_HEAD, f"{VIEW_HEAD}\n        1 / 0"),
+    # Chance decides the move, but not by the random numbers that the table gives to the game.
     "lead to different states": (
         TARGET_LINE,
         "target = min(LAST, file + __import__('random').choice((1, 2)))",
     ),
+    # The only rule has another id, so that no rule that the game names exists.
     "names no paragraph": ('Rule("moving"', 'Rule("other"'),
 }
 
