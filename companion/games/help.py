@@ -1,9 +1,8 @@
 """The answer to “What can I do now?”: the possibilities of a seat, each a word with its effect.
 
 There is an answer for the seat itself, on its phone, and another answer for everybody, on the table
-screen.
-Most games only declare `Game.help_words`. The possibilities then follow from the controls that the
-game offers: keys, an order sheet, or plays on the board.
+screen. Most games only declare `Game.help_words`. The possibilities then follow from the controls
+that the game offers: keys, an order sheet, or plays on the board.
 """
 
 from __future__ import annotations

@@ -61,6 +61,7 @@ from web.routes.owner.check import cues
 from web_fixtures import open_web_rig
 
 with open_web_rig(Path(mkdtemp())) as rig:
+    # Take both seats, start a game, and confirm its set-up.
     browser = rig.browser()
     for seat in SEATS:
         assert browser.post(f"/api/seat/{seat}/take", json={"name": seat}).status_code == 200
@@ -71,10 +72,14 @@ with open_web_rig(Path(mkdtemp())) as rig:
     browser.post(
         "/api/seat/south/confirm", json={"moment": view["moment"], "stage": 0, "force": False}
     )
+
+    # Both choose 2, which is a clash.
     moment = browser.get("/api/view").get_json()["moment"]
     for seat in SEATS:
         body = {"moment": moment, "action": "2", "salt": "0" * 32}
         assert browser.post(f"/api/seat/{seat}/hand-in", json=body).status_code == 200
+
+    # The page shows the drawing of the event and its sentence.
     page = browser.get("/").get_data(as_text=True)
     print("drawing", page.count('href="#clash-sparks"'), page.count('<symbol id="clash-sparks"'))
     print(
@@ -82,6 +87,8 @@ with open_web_rig(Path(mkdtemp())) as rig:
         page.count("Both choose 2: nobody runs."),
         browser.get("/api/view").get_json()["sign"]["text"],
     )
+
+    # After some seconds the cue of the event has sounded.
     rig.clock.advance(2.0)
     rig.table.step()
     (cue,) = [signal.cue for signal in signals if str(signal.cue) == "clash"][:1]
@@ -215,6 +222,7 @@ from web_fixtures import open_web_rig
 
 with open_web_rig(Path(sys.argv[1])) as rig:
     browser = rig.browser()
+    # Play the game to its end, if it is installed.
     if "clash" in GAMES:
         rig.table.new_game("clash", {}, 1)
         rig.table.confirm("host", rig.table.view().moment, 0)
@@ -223,9 +231,11 @@ with open_web_rig(Path(sys.argv[1])) as rig:
             for seat, action in zip(SEATS, "21"):
                 rig.table.hand_in(seat, moment, action)
             rig.table.confirm("host", moment, 0)
+    # Ask for the pages.
     print(rig.table.view().phase, *rig.table.view().devices.notices)
     pages = ["/", "/watch", "/history", "/history/1", "/rules/outbuffered"]
     print(*[browser.get(page).status_code for page in pages])
+    # Install the game, if it is not installed yet.
     if "clash" not in GAMES:
         sys.path.append(sys.argv[2])
         load_games()

@@ -12,8 +12,7 @@ An action is its notation, a `str`: the letter of its kind, the card if there is
 - `--` is a pass.
 
 `ACTION_PARTS` takes an action apart. A card is a value and a suit (see `cards.py`), so `card[0]` is
-its value. Source: the rulebook's sections "Drawing a Card" and "Playing a Card", and the
-rulings.
+its value. Source: the rulebook's sections "Drawing a Card" and "Playing a Card", and the rulings.
 """
 
 from __future__ import annotations

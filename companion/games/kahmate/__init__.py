@@ -9,10 +9,10 @@ kick, `b4-b5xb6` a tackle on b6 after a run to b5, `b4-b5&c7-c6xb6` a tackle by 
 end of the turn, `3` a card, and `R@b1 R@d1 B@c2 T@e2 F@g1 S@d2` a placing of all six pieces.
 
 The files of the game: `board` (squares, pieces, kit, events), `actions` (notation), `state`
-(options, positions, and the plans of actions), `moves` (all legal actions), `legal`
-(why others are refused), `turn` (what actions do), `screen` (screens, taps and pads), `words`
-(texts for people) and `lesson`. A “ruling” in comments is the project's decision on what the
-rulebook leaves open. `words` says it in the rules.
+(options, positions, and the plans of actions), `moves` (all legal actions), `legal` (why others are
+refused), `turn` (what actions do), `screen` (screens, taps and pads), `words` (texts for people)
+and `lesson`. A “ruling” in comments is the project's decision on what the rulebook leaves open.
+`words` says it in the rules.
 """
 
 from __future__ import annotations

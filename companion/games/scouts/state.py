@@ -1,8 +1,8 @@
 """Positions of Scouts, decisions and their notation, and the effect of each on the position.
 
 A decision is an action of this game: a placing, a play, a rock, or the end of a turn. A play, in
-the words of the rulebook, is a dash or jumps of one scout. Sentences for people call it a move.
-A scout that reaches the far rank gathers intel and is turned over. It wins by bringing intel home.
+the words of the rulebook, is a dash or jumps of one scout. Sentences for people call it a move. A
+scout that reaches the far rank gathers intel and is turned over. It wins by bringing intel home.
 The head of the package explains the notation.
 
 Positions are bit masks (see `board.py`) from the point of view of the seat on turn. Nothing here
