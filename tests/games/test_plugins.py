@@ -57,7 +57,7 @@ from companion.core.ports import Signal
 from companion.mqtt.topics import event_types
 from companion.table.listeners import TableListener
 from hardware.cues import cue_patterns, properties_of
-from web.routes.owner.check import cues
+from web.routes.owner.check import cue_labels
 from web_fixtures import open_web_rig
 
 with open_web_rig(Path(mkdtemp())) as rig:
@@ -97,7 +97,7 @@ with open_web_rig(Path(mkdtemp())) as rig:
         [note.name for note in properties_of(cue).tone if note.name],
         sorted(cue_patterns(Signal(cue), SEATS[0])),
     )
-    print("choices", cues()[cue], "clash" in event_types())
+    print("choices", cue_labels()[cue], "clash" in event_types())
     assert browser.get("/rules/clash").status_code == 200
 """
 
