@@ -230,37 +230,39 @@ def _assign_sides(first: _SwissPlayer, second: _SwissPlayer, node: int) -> tuple
     return (first.number, second.number) if is_first_south else (second.number, first.number)
 
 
-def opponents(tournament: Tournament, entrant: int) -> Iterable[int]:
+def opponents(tournament: Tournament, entrant_number: int) -> Iterable[int]:
     """Yield the opponents of an entrant, including those who did not come."""
-    for match in tournament.matches(entrant):
+    for match in tournament.matches(entrant_number):
         if match.north is not None:
-            yield opponent_of(match, entrant)
+            yield opponent_of(match, entrant_number)
 
 
-def _had_bye(tournament: Tournament, entrant: int) -> bool:
+def _had_bye(tournament: Tournament, entrant_number: int) -> bool:
     """Return whether an entrant has scored without playing.
 
     An entrant scores so by a full bye, or because the opponent did not come. In tournaments of
     version 1.0 somebody could rest for half a point, which does not count.
     """
-    for match in tournament.matches(entrant):
+    for match in tournament.matches(entrant_number):
         if match.north is None:
             had_points = match.bye_half_points == WIN_HALF_POINTS
         else:
-            had_points = not match.is_played and match_half_points(tournament, match, entrant) > 0
+            had_points = (
+                not match.is_played and match_half_points(tournament, match, entrant_number) > 0
+            )
         if had_points:
             return True
     return False
 
 
-def _played_sides(tournament: Tournament, entrant: int) -> str:
+def _played_sides(tournament: Tournament, entrant_number: int) -> str:
     """Return the sides that an entrant has played, oldest first, such as `SNS`.
 
     Each match is a letter, `S` or `N`. For a team, the letter is the side on the first board.
     """
-    people = tournament.entrant(entrant).people
+    people = tournament.entrant(entrant_number).people
     letters = ""
-    for match in tournament.matches(entrant):
+    for match in tournament.matches(entrant_number):
         if match.boards and match.boards[0].is_played:
             letters += "S" if match.boards[0].south in people else "N"
     return letters

@@ -63,7 +63,7 @@ def standings(tournament: Tournament, rounds: int | None = None) -> tuple[Tourna
 
 
 def _row(
-    tournament: Tournament, entrant: int, half_points: Mapping[int, int], round_count: int
+    tournament: Tournament, entrant_number: int, half_points: Mapping[int, int], round_count: int
 ) -> TournamentRow:
     """Return the row of an entrant after a number of rounds, still without a place.
 
@@ -71,18 +71,18 @@ def _row(
     """
     buchholz = sonneborn = 0
     for round_ in tournament.rounds[:round_count]:
-        match = round_.match_of(entrant)
+        match = round_.match_of(entrant_number)
         is_decided = match.is_decided if match else round_.is_decided
         if not is_decided:
             continue
         # a round without a game counts as one against an opponent with the same points
-        opponent_half_points = half_points[entrant]
+        opponent_half_points = half_points[entrant_number]
         if match is not None and match.is_played:
-            opponent_half_points = half_points[opponent_of(match, entrant)]
+            opponent_half_points = half_points[opponent_of(match, entrant_number)]
         buchholz += opponent_half_points
         if match is not None:
-            sonneborn += match_half_points(tournament, match, entrant) * opponent_half_points
-    return TournamentRow(0, entrant, half_points[entrant], buchholz, sonneborn)
+            sonneborn += match_half_points(tournament, match, entrant_number) * opponent_half_points
+    return TournamentRow(0, entrant_number, half_points[entrant_number], buchholz, sonneborn)
 
 
 def format_half_points(half_points: int) -> str:

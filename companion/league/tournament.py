@@ -140,10 +140,10 @@ class Round(msgspec.Struct, frozen=True):
         """Whether every board has ended."""
         return all(match.is_decided for match in self.matches)
 
-    def match_of(self, entrant: int) -> Match | None:
+    def match_of(self, entrant_number: int) -> Match | None:
         """Return the match of the entrant with this number, or None without one in this round."""
         for match in self.matches:
-            if entrant in (match.south, match.north):
+            if entrant_number in (match.south, match.north):
                 return match
         return None
 
@@ -206,20 +206,21 @@ class Tournament(msgspec.Struct, frozen=True):
         """Return the entrant to which a person belongs, or None."""
         return next((entrant for entrant in self.entrants if person in entrant.people), None)
 
-    def half_points(self, entrant: int, rounds: int | None = None) -> int:
+    def half_points(self, entrant_number: int, rounds: int | None = None) -> int:
         """Return the half points of an entrant after a number of rounds (None for all)."""
         return sum(
-            match_half_points(self, match, entrant) for match in self.matches(entrant, rounds)
+            match_half_points(self, match, entrant_number)
+            for match in self.matches(entrant_number, rounds)
         )
 
-    def matches(self, entrant: int, rounds: int | None = None) -> Iterator[Match]:
+    def matches(self, entrant_number: int, rounds: int | None = None) -> Iterator[Match]:
         """Yield the matches of an entrant after a number of rounds (None for all), in order."""
         for round_ in self.rounds[:rounds]:
-            if match := round_.match_of(entrant):
+            if match := round_.match_of(entrant_number):
                 yield match
 
 
-def match_half_points(tournament: Tournament, match: Match, entrant: int) -> int:
+def match_half_points(tournament: Tournament, match: Match, entrant_number: int) -> int:
     """Return the half points of an entrant for a match.
 
     A team wins a match if it has more points on the boards than the other team.
@@ -228,8 +229,8 @@ def match_half_points(tournament: Tournament, match: Match, entrant: int) -> int
         return match.bye_half_points
     if not match.is_decided:
         return 0
-    own = board_half_points(tournament, match, entrant)
-    other = board_half_points(tournament, match, opponent_of(match, entrant))
+    own = board_half_points(tournament, match, entrant_number)
+    other = board_half_points(tournament, match, opponent_of(match, entrant_number))
     if len(match.boards) == 1:
         return own
     # a team wins or draws as a whole, whatever the margin
@@ -239,15 +240,15 @@ def match_half_points(tournament: Tournament, match: Match, entrant: int) -> int
     return WIN_HALF_POINTS if own > other else 0
 
 
-def board_half_points(tournament: Tournament, match: Match, entrant: int) -> int:
+def board_half_points(tournament: Tournament, match: Match, entrant_number: int) -> int:
     """Return the half points of an entrant on the boards of a match."""
-    people = tournament.entrant(entrant).people
+    people = tournament.entrant(entrant_number).people
     return sum(board.half_points(person) for board in match.boards for person in people)
 
 
-def opponent_of(match: Match, entrant: int) -> int:
+def opponent_of(match: Match, entrant_number: int) -> int:
     """Return the other entrant of a match that is not a bye."""
-    if match.north is not None and match.south == entrant:
+    if match.north is not None and match.south == entrant_number:
         return match.north
     return match.south
 

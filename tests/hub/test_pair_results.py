@@ -24,25 +24,19 @@ from companion.table.public.messages import PublicPair
 from companion.table.session import Phase
 
 
-def evening_scores(tables: list[TableAtHub]) -> list[dict[str, int] | None]:
-    """Return the evening's score by name, as each table shows it after the last game."""
-    scores: list[dict[str, int] | None] = []
-    for table in tables:
-        number = session_of(table.table).game_number
-        history = History(
-            table.journal,
-            table.folder / "history",
-            table.clock,
-            find_current_game=lambda number=number: number,
-        )
-        finale = history.finale(number)
-        assert finale
-        names = {seat: sitters[-1].name for seat, sitters in history.line(number).players.items()}  # type: ignore[union-attr]
-        scores.append(
-            finale.evening_score
-            and {names[seat]: wins for seat, wins in finale.evening_score.items()}
-        )
-    return scores
+def evening_score(table: TableAtHub) -> dict[str, int]:
+    """Return the evening's score by name, as the table shows it after its last game."""
+    number = session_of(table.table).game_number
+    history = History(
+        table.journal, table.folder / "history", table.clock, find_current_game=lambda: number
+    )
+    finale = history.finale(number)
+    assert finale
+    assert finale.evening_score
+    line = history.line(number)
+    assert line
+    names = {seat: sitters[-1].name for seat, sitters in line.players.items()}
+    return {names[seat]: wins for seat, wins in finale.evening_score.items()}
 
 
 def test_the_evening_score_follows_names(hub: Hub, tmp_path: Path) -> None:
@@ -54,6 +48,7 @@ def test_the_evening_score_follows_names(hub: Hub, tmp_path: Path) -> None:
         begin_linked_game(tables, "scouts")
 
         def set_up_and_resign(table: TableAtHub) -> None:
+            """Set up both boards, then let the player of a table resign."""
             remote = session_of(table.table).remote
             assert remote
 
@@ -67,11 +62,11 @@ def test_the_evening_score_follows_names(hub: Hub, tmp_path: Path) -> None:
             until("the game is over at both tables", lambda: phases(tables) == [Phase.OVER] * 2)
 
         set_up_and_resign(south)
-        assert evening_scores(tables) == [{"Mara": 0, "Jonas": 1}] * 2
+        assert evening_score(south) == evening_score(north) == {"Mara": 0, "Jonas": 1}
 
         begin_linked_game(tables, "scouts")
         set_up_and_resign(north)
-        assert evening_scores(tables) == [{"Mara": 1, "Jonas": 1}] * 2
+        assert evening_score(south) == evening_score(north) == {"Mara": 1, "Jonas": 1}
         assert session_of(south.table).score == session_of(north.table).score == (1, 0, 0)
 
 

@@ -11,6 +11,7 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 from functools import cache
+from itertools import pairwise
 from math import dist
 
 import numpy as np
@@ -22,6 +23,7 @@ from sheet_tools import (
     PAPERS,
     PX_PER_MM,
     Image,
+    Points,
     allowed_markers,
     assert_distances,
     assert_white_around,
@@ -92,6 +94,11 @@ def pages_of(name: str, paper: Paper) -> tuple[Sequence[Page], tuple[Image, ...]
     return kit_pictures(KITS[name], paper, extras=extras)
 
 
+def side_lengths(corners: Points) -> list[float]:
+    """Return the lengths of the four sides of a marker."""
+    return [dist(corner, following) for corner, following in pairwise([*corners, corners[0]])]
+
+
 # ---- printed pages -------------------------------------------------------------------------------
 
 
@@ -155,9 +162,7 @@ def test_every_tag_is_printed_once(name: str) -> None:
     wanted = {marker for face in kit.faces for marker in face.markers}
     assert Counter(marker for marker, _ in tags) == dict.fromkeys(wanted, 1)
     for _, corners in tags:
-        assert [dist(corners[i], corners[(i + 1) % 4]) for i in range(4)] == pytest.approx(
-            [kit.tag_mm] * 4, abs=0.3
-        )
+        assert side_lengths(corners) == pytest.approx([kit.tag_mm] * 4, abs=0.3)
 
 
 @needs_poppler
@@ -394,8 +399,7 @@ def test_a_print_shop_gets_one_sheet(game: str, paper: Paper) -> None:
     markers = dict(markers_mm(picture))
     assert sorted(markers) == sorted(kit.board.corners)
     for corners in markers.values():
-        sides = [dist(corners[i], corners[(i + 1) % 4]) for i in range(4)]
-        assert sides == pytest.approx([kit.board.corner_mm] * 4, abs=0.3)
+        assert side_lengths(corners) == pytest.approx([kit.board.corner_mm] * 4, abs=0.3)
         upper_left, upper_right, _, lower_left = corners
         assert upper_left[1] < lower_left[1], "a marker's upper edge points to South"
         assert upper_left[0] < upper_right[0], "a marker's upper edge runs to the left"
