@@ -204,6 +204,8 @@ class BoardEye:
         if read_frame is None or read_frame.board_in_view is None:
             return None
         (kit, pose), reading = read_frame.board_in_view, read_frame.reading
+
+        # How well each square can be read, and what is read on it.
         measures = measure_squares(read_frame.frame.luma, kit, pose)
         needed_px = needed_module_px(kit)
         weaknesses = {square: measure.weaknesses(needed_px) for square, measure in measures.items()}
@@ -220,7 +222,9 @@ class BoardEye:
                     _square_px(read_frame, kit, pose, square),
                 )
             )
-        # A second board comes first: as long as it is in view, all readings are doubtful.
+
+        # Advice about a second board comes first: as long as it is in view, all readings are
+        # doubtful.
         reader_advice = read_frame.details.advice
         twins = [item for item in reader_advice if item.weakness is Weakness.TWIN]
         others = [item for item in reader_advice if item.weakness is not Weakness.TWIN]

@@ -97,6 +97,8 @@ def _read_image(
     answer = _empty_answer(str(path), "")
     answer["size"] = [luma.shape[1], luma.shape[0]]
     sightings = _find_markers(finder, luma)
+
+    # What lies on the board.
     problems = list[str]()
     if reader is not None:
         reading = reader.read_picture(luma)
@@ -116,6 +118,8 @@ def _read_image(
     if not sightings:
         problems.append("No marker can be read: go closer, focus, and avoid glare")
     answer["problems"] = problems
+
+    # All markers, by id and then from the top to the bottom of the picture.
     sightings.sort(key=lambda s: (s.marker, s.corners_px[0, 1], s.corners_px[0, 0]))
     for sighting in sightings:
         corners = sighting.corners_px.round(2).tolist()

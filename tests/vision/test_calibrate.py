@@ -97,6 +97,7 @@ def render_views(lens: Lens) -> Iterator[Any]:
 def test_the_printed_pattern_has_the_right_size(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """A page that is printed too large or too small would give every camera a wrong lens."""
     if not shutil.which("pdftoppm"):
         pytest.skip("poppler-utils is not installed")
 
@@ -180,6 +181,7 @@ def calibrate_command(folder: Path) -> list[str]:
 def test_a_live_measurement_stores_the_lens(
     bus: UsbBus, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """The command needs no keys: whoever holds the page follows its instructions on the screen."""
     # the webcam sends a black picture, and then each view twice
     webcam = bus.plug(0, Webcam("YUYV", SIZE_PX))
     webcam.noise = False

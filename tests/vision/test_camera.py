@@ -49,6 +49,7 @@ def test_a_single_picture_repeats_under_new_numbers(tmp_path: Path) -> None:
 def test_a_folder_stays_on_its_last_picture(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """The last picture is repeated, so that the board stays in view after the end."""
     # three pictures, another file, and a damaged picture
     for name, tone in (("b.png", 20), ("a.jpg", 10), ("c.bmp", 30)):
         write_picture(tmp_path / name, tone)
@@ -90,6 +91,10 @@ def test_a_missing_camera_is_reported(source: str, words: str) -> None:
 
 
 def test_cameras_are_listed_without_opening_them(bus: UsbBus, pi: PiHost) -> None:
+    """The list must not disturb a camera that is in use, by this program or another one.
+
+    A USB camera that libcamera lists as well appears only once.
+    """
     pi.info.insert(0, {"Model": "imx219", "Id": IMX219})
     pi.info.append(
         {"Model": "HD Webcam", "Id": "/base/scb/pcie@7d500000/usb@0,0-1.4:1.0-046d:0825"}

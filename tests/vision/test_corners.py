@@ -161,6 +161,7 @@ def test_squares_beyond_shifted_lines_are_not_confirmed() -> None:
 
 
 def test_an_uncertain_pose_leaves_no_square_empty() -> None:
+    """If it is not known where a square is, a piece could lie beside the area that is examined."""
     # with a good pose, a bare board is read as empty
     reader, table = make_board_reader({KAHMATE.game: KAHMATE}), render_table(KAHMATE, CameraView())
     table.set_up({})

@@ -114,6 +114,7 @@ def test_without_a_board_the_picture_itself_is_judged() -> None:
 
 
 def test_a_settled_frame_is_kept_after_movement() -> None:
+    """Settled frames show the board without hands, once for each position of the pieces."""
     watched = WatchedTable("outbuffered")
     first_frames = watched.watch(12).settled_frames()
     assert len(first_frames) == 1, "a board that does not change is kept more than once"

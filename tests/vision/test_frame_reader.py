@@ -47,6 +47,7 @@ def record_squares(
 
 
 def test_only_squares_near_movement_are_judged_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A picture in which a piece has moved has to be read in a fraction of the time."""
     # from now on, record which squares are judged, and let no search of the whole picture pass
     rig = large_rig()
     rig.read(4)

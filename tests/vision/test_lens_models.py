@@ -65,6 +65,7 @@ def test_two_corners_and_pieces_show_the_lens() -> None:
 
 
 def test_a_wide_lens_is_stored_with_its_model() -> None:
+    """Focal length and k1 alone do not describe such a lens, so the file has to hold more."""
     # read a board through a fisheye of 120 degrees, of which the reader knows nothing
     rng = Random("kept")  # the seed gives a view from which the lens can be estimated well
     layout = random_layout(ARENA, rng, min_share=0.8)
@@ -109,6 +110,7 @@ def test_a_lens_stored_without_model_is_no_fisheye() -> None:
 
 
 def test_pictures_of_a_mirrored_camera_are_flipped() -> None:
+    """In a mirrored picture no marker decodes. Webcams often mirror what they send."""
     layout = random_layout(ARENA, Random("mirror"))
     table = render_table(ARENA, CameraView(tilt_deg=25.0))
     table.set_up(layout)

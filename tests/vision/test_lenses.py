@@ -93,6 +93,7 @@ def test_a_field_of_view_sets_the_focal_length() -> None:
 
 
 def test_an_estimated_lens_is_there_after_a_restart(tmp_path: Path) -> None:
+    """It is used for the same camera again, unless the size or zoom of its pictures has changed."""
     path = tmp_path / "state" / "lenses.json"
     store = LensStore(path, SETTINGS)
     assert store.lens_of(IdleCamera()) == (LENSES["webcam"], False)

@@ -228,6 +228,7 @@ def test_rows_are_answered_when_pictures_agree() -> None:
 
 
 def test_pictures_that_never_agree_are_a_fault() -> None:
+    """A row that changes from picture to picture is never answered, though each looks faultless."""
     # two pictures with different rows
     rig, watch, pictures = TileRig(), TileWatch(KIT), []
     for letters in ("UUU", "DDD"):
@@ -249,6 +250,7 @@ def test_pictures_that_never_agree_are_a_fault() -> None:
 
 
 def test_people_see_only_the_board() -> None:
+    """Neither brightness nor colours show the secret tiles, while the board stays visible."""
     rig, board = TileRig(), KIT.board
     frame, pose = rig.frame(3), rig.pose()
     shown = black_out(frame, board, pose)

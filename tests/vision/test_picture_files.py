@@ -53,6 +53,8 @@ def test_opencv_decodes_no_picture_of_strangers() -> None:
 def test_each_format_keeps_brightness_and_colours(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
+    """Pillow recognises the format by the content of a file, whatever its name is."""
+
     def decode(*_: object) -> None:
         raise AssertionError("OpenCV decodes the picture")
 

@@ -122,6 +122,7 @@ def test_a_busy_camera_is_released(bus: UsbBus) -> None:
 
 
 def test_focus_and_exposure_are_locked_and_released(bus: UsbBus) -> None:
+    """Locking holds both at their present values, without bands from flickering lamps."""
     webcam = bus.plug(0, Webcam())
     camera = open_usb()
     assert camera.locks == Locks(False, False)

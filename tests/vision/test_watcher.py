@@ -85,6 +85,7 @@ def test_a_missing_board_is_reported_after_a_second() -> None:
 
 
 def test_a_lost_camera_is_reopened_after_pauses() -> None:
+    """Nobody has to restart anything after a camera was unplugged and plugged in again."""
     # the camera is unplugged, which is reported, and the device is closed
     watched = WatchedCamera()
     watched.watcher.step()
@@ -113,6 +114,7 @@ def test_a_lost_camera_is_reopened_after_pauses() -> None:
 
 
 def test_another_thread_notices_a_hanging_camera() -> None:
+    """The watcher's own thread cannot report a driver that never returns. The health check does."""
     # as long as the camera answers, nothing is reported
     watched = WatchedCamera()
     watched.watcher.step()

@@ -162,6 +162,8 @@ class Calibration:
             np.zeros(5),
             flags=flags,
         )
+
+        # What is measured in px becomes a share of the picture's width, or of the focal length.
         rms_px, matrix, distortion, _, _, deviations_px, *_ = fit
         focal_px = float(matrix[0, 0])
         k1 = float(np.ravel(distortion)[0])

@@ -163,11 +163,14 @@ class CameraLink:
         On the way, requested locks are applied, the light is checked, and the reader gets the lens
         of a camera that is new. Raises `CameraError` if the camera fails or is frozen.
         """
+        # Take a frame.
         self._apply_locks()
         if self._camera is None:
             self._camera = self._cameras.open(self._source)
         camera = self._camera
         frame = camera.frame()
+
+        # Check a real camera and its light.
         now_s = self._clock.monotonic_s()
         if isinstance(camera, PhysicalCamera):
             self._raise_if_frozen(frame.luma, now_s)
@@ -175,6 +178,7 @@ class CameraLink:
             self._light.check(frame.luma, now_s)
             self._locks = camera.locks
         self._faults = 0
+
         # Give the reader the stored lens, but only of a camera that is new, or zoomed differently.
         # If the same camera was reopened, the reader keeps what it has learned of the lens.
         key = (

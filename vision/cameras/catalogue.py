@@ -56,6 +56,8 @@ def open_camera(
     """
     source = (source or settings.source).strip()
     kind, _, which = source.partition(":")
+
+    # Words that stand for no camera, any camera, a phone, or an address.
     if source == "none":
         raise CameraError(
             say(
@@ -69,6 +71,8 @@ def open_camera(
         return PhoneCamera(phone, clock)
     if is_network(source):
         return NetworkCamera(source, clock)
+
+    # A kind of camera, and which of them. Anything else is a path.
     if kind == "picamera":
         return PiCamera(settings, clock, choose_device(which))
     if kind == "usb":

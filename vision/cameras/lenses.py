@@ -180,12 +180,16 @@ class LensStore:
         ):
             # The board was seen too little, or the estimate does not fit the last picture.
             return
+
+        # Is it better than the stored lens?
         focal_sigma = estimate.focal_sigma
         stored = self._lenses.get(key)
         if stored is not None:
             is_less_certain = focal_sigma > stored.focal_sigma * _MAX_SIGMA_RATIO
             if stored.is_calibrated or is_less_certain:
                 return
+
+        # Can it be right?
         lens = StoredLens.from_lens(estimate.lens, focal_sigma)
         nominal = nominal_lens(self._settings, camera)
         if not lens.is_plausible() or focal_sigma > _MAX_SIGMA or _is_far(estimate, nominal):

@@ -107,6 +107,8 @@ def choose_device(which: str) -> PiDevice:
         devices = tuple(device for device in connected if which in (device.id, device.sensor))
     if devices:
         return devices[0]
+
+    # The camera is not connected.
     if not which:
         raise CameraError(
             say(

@@ -120,6 +120,8 @@ class UsbCamera(PhysicalCamera):
         # Without this variable OpenCV waits ten seconds for a camera that was unplugged. OpenCV
         # reads it once, before the first picture.
         os.environ.setdefault("OPENCV_VIDEOIO_V4L_SELECT_TIMEOUT", str(_PICTURE_TIMEOUT_S))
+
+        # Open it.
         path = f"/dev/video{number}"
         if not is_video_device(path):
             raise CameraError(
@@ -140,13 +142,15 @@ class UsbCamera(PhysicalCamera):
                     path=path,
                 )
             )
-        # Most USB cameras send uncompressed pictures of this size only a few times a second.
+
+        # Ask for JPEGs, because most USB cameras send uncompressed pictures of this size only a few
+        # times a second.
         self._device.set(cv2.CAP_PROP_FOURCC, MJPG)
         self._device.set(cv2.CAP_PROP_FRAME_WIDTH, settings.size_px[0])
         self._device.set(cv2.CAP_PROP_FRAME_HEIGHT, settings.size_px[1])
         self._device.set(cv2.CAP_PROP_BUFFERSIZE, 1)
-        # JPEGs come as they are: damaged ones can be detected, and colours are decoded only when
-        # somebody needs them. OpenCV converts everything else into BGR.
+        # Get JPEGs as they are, so that damaged ones can be detected, and colours are decoded only
+        # when somebody needs them. OpenCV converts everything else into BGR.
         is_jpeg = int(self._device.get(cv2.CAP_PROP_FOURCC)) == MJPG
         self._device.set(cv2.CAP_PROP_CONVERT_RGB, 0 if is_jpeg else 1)
 

@@ -180,16 +180,19 @@ def _find_corner(
     x, y = board.corner_centres_mm[marker]
     sides = _CORNER_SEARCH_SIDES if is_well_predicted else _WIDE_CORNER_SEARCH_SIDES
     reach = sides * board.corner_mm
+
     # A view around the predicted position.
     top_view = pose.top_view(
         (x - reach, y - reach), (x + reach, y + reach), 0.0, _MARKER_PX / board.corner_mm
     )
     view = _View(top_view, top_view.rectify(luma), _MARKER_PX)
+
     # Match the print as a template, before the search for outlines.
     correlation, quad = _match_template(view.luma, marker)
     # If nothing like the marker is where it has to be, it is hidden, and a search would be in vain.
     if is_well_predicted and correlation < _MIN_CORRELATION:
         return None
+
     # Search for all corner markers, so that another one is not mistaken for this one.
     sightings = _search_view(view, set(board.corners), lambda _: True, (*PLAIN, *ENHANCED))
     best = next((sighting for sighting in sightings if sighting.marker == marker), None)
@@ -199,6 +202,7 @@ def _find_corner(
         best = best_guess(view.luma, quad, board.corners)
     if best is None or best.marker != marker or best.score < _MIN_CORNER_SCORE:
         return None
+
     # The marker affects the pose of the whole board, so refine its corners in the picture itself.
     corners_px = pose.to_px(at_height(top_view.to_board(best.corners_px)))
     return Sighting(marker, refine_corners(luma, [corners_px])[0], best.score)

@@ -213,7 +213,9 @@ class SquareCells:
         # Offsets in mm from the middle, (side, side).
         right, up = np.meshgrid(self._axis_mm, -self._axis_mm)
         half = board.square_mm / 2
-        # From the blur of the outline to that of the next line, or to the end of the cell.
+
+        # The paper beyond a side reaches from the blur of the outline to that of the next line, or
+        # to the end of the cell.
         low, high = _BEYOND_MM, self.overlap_px / self.scale
         if board.gap_mm:
             low, high = _BEYOND_IN_GAP_MM, board.gap_mm - _BEYOND_IN_GAP_MM

@@ -85,11 +85,13 @@ def _judge_candidates(
     """
     # Without a reference the whole board is judged, and the brightness of its paper is measured.
     is_whole = look.reference is None
+
     # First step: plain light. A square with a doubtful piece or a vague pose is never called empty.
     snapshot, memory = _take_snapshot(look, memory, pieces, None if is_whole else candidates)
     testable = candidates - pieces.doubtful_squares - look.vague_squares
     empty = find_empty_squares(memory.empty_appearances, pieces.kit.board, snapshot, testable)
     undecided = candidates - empty
+
     # While something moves, skip the slow steps on a whole board. It is read again when all is
     # still.
     if undecided and (look.is_still or not is_whole):
@@ -112,7 +114,8 @@ def _judge_candidates(
             empty |= shaded
             attempts = Counter(memory.failed_attempts) + Counter(failed)
             memory = replace(memory, failed_attempts=attempts)
-    # A piece found in the closer look overrides the evidence of empty paper.
+
+    # A piece that was found in the closer look overrides the evidence of empty paper.
     empty = empty - pieces.seen.keys() - pieces.doubtful_squares
     if look.is_still:
         appearances = learn_appearances(memory.empty_appearances, snapshot, empty)

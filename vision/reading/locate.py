@@ -145,6 +145,8 @@ def locate(look: Look, memory: Memory) -> tuple[Look, Memory]:
     memory = replace(memory, pose=pose)
     if pose is None:
         return look, memory
+
+    # For which squares is this pose certain enough?
     vague = memory.vague_squares
     if vague is None or vague.pose is not pose:
         # The vague squares are computed once for each pose.

@@ -174,6 +174,7 @@ def place_pieces(
 
     A piece on one of the `unconfirmed` squares makes its squares doubtful.
     """
+    # The markers of pieces, with what may be hidden beneath each.
     counts = Counter(map(attrgetter("marker"), sightings))
     beneath_carried, beneath_others = _tallest_hideable_faces(kit, set(counts))
     marked = []
@@ -190,12 +191,15 @@ def place_pieces(
                 # Only pieces of one square can be stacked.
                 hidden_face = None
             marked.append(_MarkedPiece(sighting, face, hidden_face))
+
+    # Where these pieces lie.
     pieces = []
     for piece in _locate_pieces(kit, pose, marked):
         # Two markers with the same id cannot be told apart.
         is_duplicate = counts[piece.sighting.marker] > 1
         pieces.append(replace(piece, is_plausible=False) if is_duplicate else piece)
-    # The three fields of `faces` are the last three of `Pieces`.
+
+    # What that says about the squares. The three fields of `faces` are the last of `Pieces`.
     faces = faces_on_squares(pieces, unconfirmed)
     return Pieces(kit, pose, tuple(pieces), tuple(sorted(strangers)), *faces)
 
@@ -381,6 +385,8 @@ def faces_on_squares(
                 by_square[square].append(piece)
         else:
             doubtful |= piece.squares
+
+    # Which of the pieces on a square is on top?
     seen = {}
     markers = {}
     for square, pieces in by_square.items():
