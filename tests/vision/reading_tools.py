@@ -83,7 +83,8 @@ class WatchedTable:
     """
 
     def __init__(self, game_name: str, **view: Any) -> None:
-        game, kit = GAMES[game_name], KITS[game_name]
+        game = GAMES[game_name]
+        kit = KITS[game_name]
         self.clock = FakeClock()
         self.table = render_table(kit, replace(default_view(kit), **view))
         self.table.set_up(game.expected(game.setup(game.options({}), Random(0))) or {})

@@ -26,7 +26,8 @@ WALLS_MAP = "..N.n\n.....\n#.#.#\n.....\ns.S.."
 WALLS: Kit = GAMES["outbuffered"].kit(GAMES["outbuffered"].options({"board": WALLS_MAP}))
 TWO_KITS = {"outbuffered": OUTBUFFERED, "arena": KITS["arena"]}
 START = lay(a1="purple robot", b1="purple flag", c4="lime robot", b4="lime flag")
-B2, C4 = Square(1, 1), Square(2, 3)
+B2 = Square(1, 1)
+C4 = Square(2, 3)
 
 
 def outbuffered_rig(layout: Layout = START, **view: Any) -> BoardRig:
@@ -146,7 +147,8 @@ def test_duplicate_pieces_are_not_called_wrongly_scaled() -> None:
 
 def cover_corners(luma: Luma, view: CameraView, corners: tuple[int, ...]) -> Luma:
     """Return the picture with these corner markers painted over in dark grey."""
-    pose, picture = camera_pose(OUTBUFFERED, view), luma.copy()
+    pose = camera_pose(OUTBUFFERED, view)
+    picture = luma.copy()
     for corner in corners:
         quad = pose.to_px(corner_points_mm(OUTBUFFERED.board, corner))
         cv2.fillPoly(picture, [quad.astype(np.int32)], 70)
@@ -231,7 +233,8 @@ def test_a_still_frame_is_not_read_again(monkeypatch: pytest.MonkeyPatch) -> Non
     rig = outbuffered_rig()
     rig.read(4)
     monkeypatch.setattr(MarkerFinder, "find", lambda *_: pytest.fail("a still frame was read"))
-    before, after = rig.read(), rig.read()
+    before = rig.read()
+    after = rig.read()
     assert (after.frame, after.seen) == (before.frame + 1, before.seen)
 
 

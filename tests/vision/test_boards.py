@@ -22,7 +22,8 @@ from vision.reading.look import PlacedPiece
 from vision.reading.place import faces_on_squares
 
 LARGE_BOARDS = ("scouts", "arena", "kahmate")
-WHITE, BLACK = "white scout", "black scout"
+WHITE = "white scout"
+BLACK = "black scout"
 LAYOUTS: dict[str, Layout] = {
     "scouts": lay(
         c1=WHITE,
@@ -121,7 +122,8 @@ def test_only_the_ball_shares_a_players_square(lower: str, upper: str, is_certai
 
     A player with the ball is read as the player. With two players on it, the square is doubtful.
     """
-    kit, square = KITS["kahmate"], Square.parse("b5")
+    kit = KITS["kahmate"]
+    square = Square.parse("b5")
 
     # both pieces as the reader places them, with only the fields that matter here
     placed = []
@@ -223,7 +225,8 @@ def test_a_covered_rock_leaves_no_empty_square() -> None:
 
 def test_markers_tell_equal_scouts_apart() -> None:
     rig = rig_of("scouts", lay(c1=WHITE, d1=WHITE))
-    c1, d1 = Square.parse("c1"), Square.parse("d1")
+    c1 = Square.parse("c1")
+    d1 = Square.parse("d1")
     markers = rig.read(3).markers
     assert len(set(markers.values())) == 2
     # the scout of c1 moves onto that of d1, and its marker shows which of the two is on top

@@ -66,7 +66,8 @@ def render_page(
     are interpolated.
     """
     # where the page is, in axes of the camera
-    tilt, turn = math.radians(tilt_deg), math.radians(turn_deg)
+    tilt = math.radians(tilt_deg)
+    turn = math.radians(turn_deg)
     rotation = np.asarray(cv2.Rodrigues(np.array([-math.sin(turn), math.cos(turn), 0]) * tilt)[0])
     distance_mm = distance * 720 * lens.focal_ratio
     middle_mm = np.array([COLUMNS * SQUARE_MM / 2, ROWS * SQUARE_MM / 2, 0.0])

@@ -64,7 +64,8 @@ def test_a_picture_has_no_padding(rig: Rig) -> None:
         assert main["stride"] >= width
 
         # the frames of the program have the size of the settings
-        first, second = camera.frame(), camera.frame()
+        first = camera.frame()
+        second = camera.frame()
         assert first.luma.shape == second.luma.shape == (height, width)
         assert second.number == first.number + 1
         assert first.luma.max() > first.luma.min(), "the picture shows nothing"

@@ -94,7 +94,8 @@ def scratch(table: SimulatedTable, luma: Luma, zone: Square, face: str, ends: st
     # 1 is the upper right marker, -1 the lower left one. South's cards have rank 0, North's rank 1.
     for end in (1, -1) if ends == "both" else (2 * zone.rank - 1,):
         # the middle of this marker
-        x, y = card.x_mm + end * 22.25, card.y_mm + end * 34.75
+        x = card.x_mm + end * 22.25
+        y = card.y_mm + end * 34.75
         line = table.to_px(np.array([[x - 8.0, y], [x + 8.0, y]])).round().astype(int)
         cv2.line(luma, line[0].tolist(), line[1].tolist(), 215, 1, cv2.LINE_AA)
 
@@ -180,7 +181,8 @@ def test_a_card_between_two_zones_leaves_both_unknown(table: SimulatedTable) -> 
 
 
 def test_a_moved_card_is_read_in_both_fans() -> None:
-    table, clock = render_table(KIT, VIEW), FakeClock()
+    table = render_table(KIT, VIEW)
+    clock = FakeClock()
     table.set_up(TWO_FANS)
     reader = make_board_reader({KIT.game: KIT})
     with RenderedCamera(table, clock) as camera:

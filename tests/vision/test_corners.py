@@ -34,14 +34,16 @@ from vision.simulation.view import CameraView
 # far end of the board 5 to 40 px away from where it is. In 177 the lines are found in several
 # rounds, from the markers outwards. In 229 the pairs of lines between squares have little contrast.
 HARD_VIEWS = (27, 177, 229)
-KAHMATE, ARENA = next(kit for kit in piece_kits() if kit.game == "kahmate"), KITS["arena"]
+KAHMATE = next(kit for kit in piece_kits() if kit.game == "kahmate")
+ARENA = KITS["arena"]
 # What is known of a webcam's lens before a fit, as standard deviations of log focal length, k1, k2.
 WEBCAM_SIGMAS = np.array([0.2, 0.06, 1e-6])
 
 
 def max_error_px(board: Board, pose: Pose, true_pose: Pose) -> float:
     """Return how far from its true place a pose puts the corner of the board that is worst."""
-    width, height = board.width_mm, board.height_mm
+    width = board.width_mm
+    height = board.height_mm
     corners = at_height(np.array([(0.0, 0.0), (width, 0.0), (width, height), (0.0, height)]))
     errors_px = np.linalg.norm(pose.to_px(corners) - true_pose.to_px(corners), axis=1)
     return float(errors_px.max())
@@ -104,7 +106,8 @@ def test_printed_lines_correct_noisy_corners(seed: int) -> None:
     The lens is not known before, either. The lines show its focal length to 2 %.
     """
     view = CameraView(tilt_deg=40.0, focal_ratio=0.95, k1=-0.05)
-    true_pose, board = camera_pose(KAHMATE, view), KAHMATE.board
+    true_pose = camera_pose(KAHMATE, view)
+    board = KAHMATE.board
     observations = observe_two_corners(true_pose, 1.0, seed)
     prior = LensPrior(LENSES["webcam"], WEBCAM_SIGMAS)
     by_markers = fit_board(observations, replace(true_pose, lens=prior.lens), prior.sigmas)
@@ -143,7 +146,8 @@ def test_squares_beyond_shifted_lines_are_not_confirmed() -> None:
     chain of good squares from South ends with rank 3. Rank 4 is confirmed as its neighbour.
     """
     view = CameraView(tilt_deg=0.0, focal_ratio=0.9, noise=1.0)
-    board, printed = KAHMATE.board, printed_lines_of(KAHMATE.board)
+    board = KAHMATE.board
+    printed = printed_lines_of(KAHMATE.board)
     south = (Square(0, 0), Square(board.files - 1, 0))
 
     # with the true pose all squares are confirmed
@@ -163,7 +167,8 @@ def test_squares_beyond_shifted_lines_are_not_confirmed() -> None:
 def test_an_uncertain_pose_leaves_no_square_empty() -> None:
     """If it is not known where a square is, a piece could lie beside the area that is examined."""
     # with a good pose, a bare board is read as empty
-    reader, table = make_board_reader({KAHMATE.game: KAHMATE}), render_table(KAHMATE, CameraView())
+    reader = make_board_reader({KAHMATE.game: KAHMATE})
+    table = render_table(KAHMATE, CameraView())
     table.set_up({})
     luma = table.render_luma()
     assert not reader.read_picture(luma).unknown
@@ -192,7 +197,8 @@ def test_squares_beyond_a_wide_cover_are_unknown() -> None:
     luma, true_pose, board = table.render_luma(), camera_pose(KAHMATE, view), KAHMATE.board
 
     # a grey cover over ranks 3 to 6, from edge to edge of the picture
-    low, high = 3 * board.pitch_mm, 7 * board.pitch_mm
+    low = 3 * board.pitch_mm
+    high = 7 * board.pitch_mm
     right = board.width_mm + 90
     cover = at_height(np.array([(-90.0, low), (right, low), (right, high), (-90.0, high)]))
     rows = true_pose.to_px(cover)[:, 1].round().astype(int)
@@ -213,10 +219,13 @@ def test_squares_beyond_a_wide_cover_are_unknown() -> None:
 
 @pytest.mark.parametrize("hidden", range(4))
 def test_three_corner_markers_show_the_whole_board(hidden: int) -> None:
-    rig, board = BoardRig(ARENA, {}, width=1920, height=1080, tilt_deg=25.0), ARENA.board
-    luma, true_pose = rig.table.render_luma(), camera_pose(ARENA, rig.table.view)
+    rig = BoardRig(ARENA, {}, width=1920, height=1080, tilt_deg=25.0)
+    board = ARENA.board
+    luma = rig.table.render_luma()
+    true_pose = camera_pose(ARENA, rig.table.view)
     cover_corner(luma, true_pose, ARENA, board.corners[hidden], Random(hidden))
-    reading, pose = rig.reader.read_picture(luma), rig.reader.pose
+    reading = rig.reader.read_picture(luma)
+    pose = rig.reader.pose
     assert pose is not None
     assert pose.markers == 3
     assert max_error_px(board, pose, true_pose) < 1.5
@@ -235,7 +244,8 @@ def test_a_touched_corner_marker_is_found(covered: int) -> None:
     kit = KITS["binmat"]
     rig = BoardRig(kit, {}, width=1920, height=1080, tilt_deg=0.0)
     rig.clear()
-    luma, true_pose = rig.table.render_luma(), camera_pose(kit, rig.table.view)
+    luma = rig.table.render_luma()
+    true_pose = camera_pose(kit, rig.table.view)
     marker, *others = kit.board.corners
     for other in others[:covered]:
         cover_corner(luma, true_pose, kit, other, Random(other))
@@ -251,7 +261,8 @@ def test_a_touched_corner_marker_is_found(covered: int) -> None:
 
     # the reader finds the marker, and its pose is right there
     assert rig.reader.read_picture(luma).game == kit.game
-    pose, points_mm = rig.reader.pose, corner_points_mm(kit.board, marker)
+    pose = rig.reader.pose
+    points_mm = corner_points_mm(kit.board, marker)
     assert pose is not None
     assert pose.markers == len(kit.board.corners) - covered
     assert np.abs(pose.to_px(points_mm) - true_pose.to_px(points_mm)).max() < 1.5

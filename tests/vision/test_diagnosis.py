@@ -153,7 +153,8 @@ def test_a_photograph_shows_the_board_alone(name: str) -> None:
     picture = eye_on_good_view(name).photograph()
     assert picture is not None
     assert 8_000 < len(picture) <= 64_000
-    board, (width, height) = KITS[name].board, size_of(picture)
+    board = KITS[name].board
+    width, height = size_of(picture)
     # strips are shown, but not on a board of cards
     shown_mm = board.height_mm + (0 if KITS[name].deck else 2 * board.strip_mm)
     assert width / height == pytest.approx(board.width_mm / shown_mm, abs=0.01)
@@ -165,7 +166,8 @@ def test_a_photograph_blanks_out_unknown_squares(name: str) -> None:
 
     In the photograph they are plain grey (128), while the rest of the board has contrast.
     """
-    watched, kit = WatchedTable(name), KITS[name]
+    watched = WatchedTable(name)
+    kit = KITS[name]
     watched.watch()
     watched.table.hold_hand(Square(2, 0))
     eye = watched.watch(10)

@@ -32,10 +32,11 @@ HEADINGS = {
     "webcam": "webcam, 67°",
 }
 SIZE_PX = (1920, 1080)
-# Share of the picture that the board fills, with the room for pieces beside it. The board fills
-# `MAX_FILL` at the nearest distance. The farthest distance is searched in steps from there down to
-# `MIN_FILL`.
-MIN_FILL, MAX_FILL = 0.02, 0.98
+# Share of the picture that the board fills at the nearest distance, with the room for pieces.
+MAX_FILL = 0.98
+# The same at the farthest distance that is tried.
+MIN_FILL = 0.02
+# Number of steps between both.
 STEPS = 512
 
 
@@ -72,7 +73,8 @@ def find_limits(kit: Kit, lens: str, tilt_deg: float) -> tuple[Pose, Pose] | Non
     Returns None if the markers are too small even from the nearest one.
     """
     # `STEPS` is the step of the nearest pose. Smaller steps are farther away.
-    needed_px, poses = needed_module_px(kit), dict[int, Pose]()
+    needed_px = needed_module_px(kit)
+    poses = dict[int, Pose]()
 
     def fill(step: int) -> float:
         return MIN_FILL + step * (MAX_FILL - MIN_FILL) / STEPS

@@ -111,10 +111,13 @@ def vote(
     return Vote("arena", faces, unknown, markers=dict(pieces), guessed_squares=guessed)
 
 
-# The settled vote, and those of pictures in which a second piece was added, in which the only
-# piece was moved, and in which it was taken away.
-BEFORE, ADDED = vote((A1, 54)), vote((A1, 54), (B2, 55))
-MOVED, REMOVED = vote((B2, 54)), vote()
+# The vote that was settled before: the piece with marker 54 is on a1.
+BEFORE = vote((A1, 54))
+# The votes of pictures in which a second piece was added, in which the only piece was moved, in
+# which it was taken away, and in which a second piece was recognised by likeness alone.
+ADDED = vote((A1, 54), (B2, 55))
+MOVED = vote((B2, 54))
+REMOVED = vote()
 GUESSED = vote((A1, 54), (B2, 55), guessed=frozenset({B2}))
 
 

@@ -30,7 +30,8 @@ from vision.simulation.render import camera_pose
 from vision.simulation.view import CameraView
 
 KITS = {kit.game: kit for kit in piece_kits()}
-ARENA, SCOUTS = KITS["arena"], default_kits()["scouts"]
+ARENA = KITS["arena"]
+SCOUTS = default_kits()["scouts"]
 
 
 # ---- lenses ----
@@ -54,7 +55,8 @@ def test_two_corners_and_pieces_show_the_lens() -> None:
 
     The 22 squares with pieces on them have to be read nevertheless, through an unknown fisheye.
     """
-    name, kit = "fisheye of 100 degrees, its own bend", KITS["scouts"]
+    name = "fisheye of 100 degrees, its own bend"
+    kit = KITS["scouts"]
     # the seed gives a view in which both markers are hidden
     rng = Random(f"{name} 0 1")
     layout = random_layout(kit, rng, min_share=0.8)
@@ -142,7 +144,8 @@ def test_pictures_of_a_mirrored_camera_are_flipped() -> None:
 def test_most_pictures_are_not_searched_for_mirroring(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every sixth picture without a board is also searched mirrored and in negative."""
     # `shows_board` is called for each of these searches. Here it counts them and finds nothing.
-    reader, searches = make_board_reader({ARENA.game: ARENA}), list[int]()
+    reader = make_board_reader({ARENA.game: ARENA})
+    searches = list[int]()
     monkeypatch.setattr(
         "vision.reading.board_reader.shows_board", lambda luma, memory: bool(searches.append(1))
     )
@@ -159,12 +162,14 @@ def test_most_pictures_are_not_searched_for_mirroring(monkeypatch: pytest.Monkey
 def add_sheet(kit: Kit, view: CameraView, luma: Luma, offset_mm: tuple[float, float]) -> Luma:
     """Return the picture with another printed board without pieces, at an offset from the first."""
     # from mm on the second board to pixels of the picture, as a homography
-    sheet, pose = print_once(kit).board, camera_pose(kit, view)
+    sheet = print_once(kit).board
+    pose = camera_pose(kit, view)
     moved = pose.translation.ravel() + pose.axes @ (*offset_mm, 0.0)
     to_picture = pose.matrix @ np.column_stack([pose.axes[:, 0], pose.axes[:, 1], moved])
     # draw its print into the picture, and keep the rest
     grey = np.asarray(cv2.cvtColor(decode_png(sheet.png), cv2.COLOR_BGR2GRAY), np.uint8)
-    warp, size = to_picture @ np.linalg.inv(sheet.to_texture()), luma.shape[::-1]
+    warp = to_picture @ np.linalg.inv(sheet.to_texture())
+    size = luma.shape[::-1]
     drawn = cv2.warpPerspective(grey, warp, size, flags=cv2.INTER_AREA)
     mask = cv2.warpPerspective(np.full_like(grey, 255), warp, size)
     return np.asarray(np.where(mask > 127, drawn, luma), np.uint8)
@@ -200,7 +205,8 @@ def test_a_second_sheet_is_not_read_instead(game: str, hidden: str) -> None:
     luma, view = render_two_sheets(kit, layout)
 
     # paint the hidden markers over in grey
-    pose, board = camera_pose(kit, view), kit.board
+    pose = camera_pose(kit, view)
+    board = kit.board
     corners = {
         "nothing": (),
         "near corners": (0, 1),

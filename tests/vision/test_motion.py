@@ -17,7 +17,8 @@ from vision.reading.motion import Movement, compare_pictures, mark_read
 Luma = NDArray[np.uint8]
 Picture = NDArray[np.float32]
 Camera = Callable[[Picture], Luma]
-HEIGHT, WIDTH = 720, 1280
+HEIGHT = 720
+WIDTH = 1280
 # Number of pictures of a still table, from which the noise of a camera is learned.
 LEARNING_FRAMES = 20
 
@@ -57,7 +58,8 @@ class DrawnTable:
     """
 
     def __init__(self, camera: Camera) -> None:
-        self.picture, self._camera = draw_table(), camera
+        self.picture = draw_table()
+        self._camera = camera
         self._background = Background()
         self.learn()
 
@@ -123,7 +125,8 @@ def jpeg_camera(quality: int, sigma: float) -> Camera:
 
 def lamp_camera(light_of: Callable[[int], NDArray[np.float64] | float]) -> Camera:
     """Return a camera with little noise, under a light that depends on the number of the frame."""
-    noisy, numbers = noisy_camera(1.5), count()
+    noisy = noisy_camera(1.5)
+    numbers = count()
     return lambda picture: noisy((picture * light_of(next(numbers))).astype(np.float32))
 
 
@@ -197,7 +200,8 @@ def hand_positions(kind: str) -> Iterator[tuple[slice, slice, float]]:
 )
 def test_long_movement_is_never_learned_as_noise(kind: str, camera: str) -> None:
     # a hand moves for 150 pictures, and still counts as moving in the last fifty of them
-    table, hand = DrawnTable(CAMERAS[camera]()), hand_positions(kind)
+    table = DrawnTable(CAMERAS[camera]())
+    hand = hand_positions(kind)
     are_moving = [table.see(table.with_hand(*place)).is_moving for place in islice(hand, 150)]
     assert sum(are_moving[-50:]) >= 49
 
@@ -246,7 +250,8 @@ def test_a_large_hand_is_no_change_of_light() -> None:
     If that were taken for less light, the rest of the picture would seem to have changed. Only the
     blocks of 8 px under the hand may have.
     """
-    picture, background = draw_table() * np.float32(0.6), Background()
+    picture = draw_table() * np.float32(0.6)
+    background = Background()
     for _ in range(3):
         _, background = compare_pictures(background, picture.astype(np.uint8))
 

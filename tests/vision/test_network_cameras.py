@@ -263,7 +263,8 @@ def rtsp_server(pictures: list[bytes]) -> Serve:
         with reader:
             # answer each request, which is a line, fields and an empty line, until video is wanted
             while line := reader.readline():
-                method, sequence = line.split(b" ")[0], b""
+                method = line.split(b" ")[0]
+                sequence = b""
                 while (field := reader.readline()).strip():
                     if field.lower().startswith(b"cseq"):
                         sequence = field
@@ -273,7 +274,8 @@ def rtsp_server(pictures: list[bytes]) -> Serve:
                 )
                 if method == b"PLAY":
                     break
-            number, pause = 0, threading.Event()
+            number = 0
+            pause = threading.Event()
             # Send 25 pictures a second, until sending fails. An RTP packet has a head with its
             # number and its time, and is sent behind a `$`, the channel and its length.
             while not pause.wait(0.04):

@@ -31,7 +31,8 @@ GAME = GAMES["outbuffered"]
 OPTIONS = GAME.options({"tiles": True})
 KIT = GAME.kit(OPTIONS)
 SPEC = KIT.order_tiles
-SOUTH, NORTH = Seat.SOUTH, Seat.NORTH
+SOUTH = Seat.SOUTH
+NORTH = Seat.NORTH
 DEFAULT_VIEW = default_view(KIT)
 
 
@@ -186,7 +187,8 @@ def test_spare_tiles_beside_a_row_are_ignored() -> None:
 
 def test_a_second_or_missing_wall_is_reported() -> None:
     # two pictures of the table, one above the other, show two walls of South
-    rig, tiles = TileRig(), TileReader(KIT)
+    rig = TileRig()
+    tiles = TileReader(KIT)
     both = np.vstack([rig.frame(3).luma, TileRig(south="SSS").frame().luma])
     row = tiles.read(both, rig.reader.pose, [SOUTH])[SOUTH]
     assert row.fault is RowFault.TWO_STRIPS
@@ -208,7 +210,8 @@ def test_a_row_hides_its_text_from_logs() -> None:
 
 def test_rows_are_answered_when_pictures_agree() -> None:
     """Rows are requested from 10.0 s on, so a picture of 9.9 s does not count."""
-    rig, watch = TileRig(), TileWatch(KIT)
+    rig = TileRig()
+    watch = TileWatch(KIT)
     frame = rig.frame(3)
     watch.request(RowsWanted(1, frozenset(SEATS), since_s=10.0))
     pose = rig.reader.pose
@@ -251,8 +254,10 @@ def test_pictures_that_never_agree_are_a_fault() -> None:
 
 def test_people_see_only_the_board() -> None:
     """Neither brightness nor colours show the secret tiles, while the board stays visible."""
-    rig, board = TileRig(), KIT.board
-    frame, pose = rig.frame(3), rig.pose()
+    rig = TileRig()
+    board = KIT.board
+    frame = rig.frame(3)
+    pose = rig.pose()
     shown = black_out(frame, board, pose)
 
     # which of every fourth pixel is more than 6 mm outside the printed board with its strips

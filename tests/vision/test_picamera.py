@@ -22,7 +22,8 @@ def open_pi(settings: CameraSettings | None = None, which: str = "") -> PiCamera
 
 
 def test_brightness_comes_without_padding_and_colours(pi: PiHost) -> None:
-    camera, size_px = open_pi(), (1920, 1080)
+    camera = open_pi()
+    size_px = (1920, 1080)
     width, height = size_px
     device = pi.opened[0]
 

@@ -33,8 +33,9 @@ PAPER = PaperPixels(
     offsets_mm=PLACES_MM,
     max_difference=0.03,
 )
-# The paper beyond all four sides is visible, and all pixels are inside the picture.
-ALL_SIDES, ALL_PIXELS = (True, True, True, True), np.ones((SIDE, SIDE), bool)
+# There is plain paper beyond all four sides, and nothing hides a pixel.
+ALL_SIDES = (True, True, True, True)
+ALL_PIXELS = np.ones((SIDE, SIDE), bool)
 
 
 def test_empty_squares_under_hard_shadows_are_recognised() -> None:

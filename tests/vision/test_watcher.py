@@ -122,7 +122,8 @@ def test_another_thread_notices_a_hanging_camera() -> None:
     assert watched.states == [CameraState.SEES_BOARD]
 
     # the watcher runs in a thread, which waits for a picture that does not come
-    is_hanging, may_go_on = threading.Event(), threading.Event()
+    is_hanging = threading.Event()
+    may_go_on = threading.Event()
     read_frame = watched.camera.frame
 
     def hang() -> Frame:
@@ -157,7 +158,8 @@ def test_another_thread_notices_a_hanging_camera() -> None:
 
 def test_the_thread_survives_an_unexpected_error() -> None:
     """The watcher's thread reports the error. A second `start` and a second `close` do nothing."""
-    clock, is_reported = FakeClock(), threading.Event()
+    clock = FakeClock()
+    is_reported = threading.Event()
     statuses: list[CameraStatus] = []
 
     def broken(_source: str) -> Camera:
@@ -181,7 +183,8 @@ def test_the_thread_survives_an_unexpected_error() -> None:
 
 
 def test_the_watcher_closes_the_camera_at_its_end() -> None:
-    watched, is_settled = WatchedCamera(), threading.Event()
+    watched = WatchedCamera()
+    is_settled = threading.Event()
     # each reading makes the fake time pass, until the board is settled
     listeners = WatchListeners(
         lambda reading: is_settled.set() if reading.quiet else watched.clock.advance(0.01)
