@@ -40,7 +40,10 @@ READ_INTERVAL_S = 0.5
 
 
 class LampState(Enum):
-    """State of the system lamp. Its value is the pattern, one of those of the pads' turn lamps."""
+    """State of the system lamp. Its value is its pattern, which is borrowed from a pad's turn lamp.
+
+    The table at the head of this module shows the patterns.
+    """
 
     BOOTING = TurnLamp.OFFERED
     READY = TurnLamp.ON

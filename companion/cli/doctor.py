@@ -86,7 +86,7 @@ def save_bundle(settings: Settings, target: Path, path: Path) -> None:
     bundle = _ask_owner_page(settings, "/host/health/bundle.zip")
     if bundle is None:
         findings = _all_findings(settings, path)
-        bundle = make_bundle(findings, private=[str(settings.journal_path.parent)])
+        bundle = make_bundle(findings, private_texts=[str(settings.journal_path.parent)])
     write_file(target, bundle)
     print(f"{target}: no order, name, key or address is in it. Look into it before you send it.")
 

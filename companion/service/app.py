@@ -554,9 +554,13 @@ class Companion(Closeable):
         frames = self.eye.settled_frames() if self.eye else ()
         source = self.settings.camera.source
         # A camera source with a slash is a path or an address, which may be private.
-        private = [str(self.settings.journal_path.parent), source if "/" in source else ""]
+        private_texts = [str(self.settings.journal_path.parent), source if "/" in source else ""]
         return make_bundle(
-            self.health.run_checks(), self.log_buffer.text(), frames, self.table.view(), private
+            self.health.run_checks(),
+            self.log_buffer.text(),
+            frames,
+            self.table.view(),
+            private_texts,
         )
 
     def close(self) -> None:

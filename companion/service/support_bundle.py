@@ -57,9 +57,10 @@ class LogBuffer(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Store one record."""
-        time = datetime.fromtimestamp(record.created, UTC)
-        with suppress(TypeError, ValueError):  # arguments that do not match the text
-            self._lines.append(f"{time:%Y-%m-%d %H:%M:%S} {self.format(record)}")
+        logged_at = datetime.fromtimestamp(record.created, UTC)
+        # A record whose arguments do not match its text is dropped.
+        with suppress(TypeError, ValueError):
+            self._lines.append(f"{logged_at:%Y-%m-%d %H:%M:%S} {self.format(record)}")
 
     def open(self) -> LogBuffer:
         """Start to collect what this program logs. Return this buffer."""
@@ -82,34 +83,37 @@ def _is_own(record: logging.LogRecord) -> bool:
 
 def make_bundle(
     findings: Iterable[Finding],
-    log_lines: str = "",
+    log_text: str = "",
     frames: Iterable[SettledFrame] = (),
     view: TableView | None = None,
-    private: Iterable[str] = (),
+    private_texts: Iterable[str] = (),
 ) -> bytes:
     """Return a support bundle as a ZIP file.
 
+    :param log_text: the last lines of the log
     :param frames: the last still frames
     :param view: what everybody at the table may see. It decides what a frame may show, so without
         it no frame is included
-    :param private: texts, such as a folder's path, that are replaced in findings and log lines
+    :param private_texts: texts, such as a folder's path, that are replaced in findings and log.
+        Empty ones are ignored
     """
-    words = [word for word in private if word]
+    secrets = [text for text in private_texts if text]
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as bundle:
-        bundle.writestr("findings.txt", _redact(_findings_text(findings), words))
-        bundle.writestr("log.txt", _redact(log_lines, words))
+        bundle.writestr("findings.txt", _redact(_findings_text(findings), secrets))
+        bundle.writestr("log.txt", _redact(log_text, secrets))
         if view is not None:
-            readings = []
+            reading_lines = []
             for frame in frames:
                 name = f"frame-{frame.number:06}.png"
                 picture = _visible_part(frame, view)
                 if picture is None:
                     continue
-                encoded = cv2.imencode(".png", picture, [cv2.IMWRITE_PNG_COMPRESSION, 3])[1]
+                # A PNG is stored as it is, since it is compressed already.
+                _, encoded = cv2.imencode(".png", picture, [cv2.IMWRITE_PNG_COMPRESSION, 3])
                 bundle.writestr(name, bytes(encoded), zipfile.ZIP_STORED)
-                readings.append(f"{name}: {_reading_text(frame)}")
-            bundle.writestr("frames.txt", "\n".join(readings))
+                reading_lines.append(f"{name}: {_reading_text(frame)}")
+            bundle.writestr("frames.txt", "\n".join(reading_lines))
     return file.getvalue()
 
 
@@ -124,9 +128,9 @@ def _findings_text(findings: Iterable[Finding]) -> str:
     return "\n".join(lines)
 
 
-def _redact(text: str, words: list[str]) -> str:
-    for word in words:
-        text = text.replace(word, "…")
+def _redact(text: str, secrets: list[str]) -> str:
+    for secret in secrets:
+        text = text.replace(secret, "…")
     return text
 
 

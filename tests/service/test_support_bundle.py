@@ -135,7 +135,9 @@ def test_findings_contain_no_addresses_and_private_folders() -> None:
         Finding("network", Grade.OK, "Phones reach the table at 10.0.0.7."),
         Finding("disk", Grade.OK, "4321 MB are free for /home/mara/games."),
     ]
-    text = files_in(make_bundle(findings, private=["/home/mara/games"]))["findings.txt"].decode()
+    text = files_in(make_bundle(findings, private_texts=["/home/mara/games"]))[
+        "findings.txt"
+    ].decode()
     assert text.splitlines() == [
         "ok    network  (left out: it may name an address)",
         "ok    disk     4321 MB are free for ….",
