@@ -10,7 +10,7 @@ state        lamp                               when
 ============ ================================== ================================================
 booting      blinks slowly, 2 s                 no status yet, or the service restarts
 ready        on                                 the pages answer and nothing is wrong
-hotspot      three flashes every 3 s            the same, and the table has opened its own Wi-Fi
+hotspot      three flashes every 3 s            ready, and the table's hotspot is open
 fault        two flashes every 2 s              camera, pads or disk in trouble, or an old status
 stopping     blinks, 0.5 s                      the service ends, the machine switches off: wait
 dark         off                                the disks are synced: the cord may be pulled

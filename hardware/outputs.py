@@ -95,9 +95,11 @@ class _PanelCheck(NamedTuple):
 class PanelOutputs:
     """Drives the lamps and the buzzer of a panel, which opens and closes them.
 
-    Any thread may say what to show. That is queued, and one thread drives the pins: the panel's
-    thread in `run`, or a test by `step`. A lamp or buzzer that fails is not used any more, and
-    `on_failure` gets its name and the error.
+    Any thread may say what to show, which is put into a queue. Only one thread takes it from there
+    and drives the pins: the panel's thread in `run`, or a test by `step`.
+
+    :param on_failure: called with the name and the error of a lamp or buzzer that has failed. It is
+        not used any more
     """
 
     def __init__(

@@ -287,7 +287,7 @@ class Panel(Closeable):
     def _release(self, name: str, close_pin: Callable[[], None]) -> None:
         try:
             close_pin()
-        except Exception:  # the others must be released all the same
+        except Exception:  # the other devices must be released all the same
             _log.exception("%s could not be released", name)
 
     # ---- keys: the thread panel-input ----

@@ -25,7 +25,7 @@ class PowerActions(NamedTuple):
     is_urgent: Callable[[], bool]
     """Returns whether a press must reach the table at once, as on a chess clock.
 
-    Others reach it when the button is released, if that is before the warning.
+    Any other press reaches it when the button is released, if that is before the warning.
     """
     signal: Callable[[Signal], None]
     """Plays a cue."""

@@ -47,7 +47,7 @@ def send_request(
     :param base_url: what `local_base_url` returns
     :param path: path of the page
     :param key: owner key, or empty for what everybody may see
-    :param body: JSON for a POST request. None: a GET request
+    :param body: JSON for a POST request. If it is None, a GET request is sent
     """
     parts = urlsplit(base_url)
     host = parts.hostname or ""

@@ -125,7 +125,7 @@ class Companion(Closeable):
         """Sentences on what was found at the start."""
         self.simulation: Simulation | None = None
         self.panel: Panel | None = None
-        # Reason why there is no panel, and what to do. Empty with one.
+        # Sentence on why there is no panel, and what to do. Empty if there is a panel.
         self._panel_trouble = ""
         self.panel_check: PanelChecker | None = None
         """The check of keys, lamps and tones that the owner starts on a page."""
@@ -575,5 +575,8 @@ def _print_kit(kit: Kit) -> PrintedKit:
 
 
 def read_host_key(journal: Journal) -> str:
-    """Return the owner key: ten letters and digits with a dash, the same until it is renewed."""
+    """Return the owner key: ten letters and digits with a dash.
+
+    It stays the same until it is renewed (`Companion._make_host_key`).
+    """
     return format_host_key(journal.key("host"))

@@ -59,7 +59,7 @@ class ServiceManager:
         # The watchdog may be meant for another process of the unit (sd_watchdog_enabled(3)).
         is_meant = interval_us.isdigit() and pid in ("", str(os.getpid()))
         self.watchdog_s = int(interval_us) / 1e6 if is_meant else None
-        """Interval of the watchdog in seconds. None without one."""
+        """Interval of the watchdog in seconds. None if this process has no watchdog."""
 
     @property
     def has_receiver(self) -> bool:

@@ -312,9 +312,12 @@ def test_a_press_is_stamped_at_its_first_edge(waits_ms: list[int]) -> None:
     for wait_ms in waits_ms:
         now_ms += wait_ms
         is_down = not is_down
+        # Both the edge itself and a look at the line after 2 ms may show that the key is pressed.
         edge_events = key.process_edge(is_down, now_ms / 1000)
         events = edge_events + key.poll(is_down, now_ms / 1000 + MIN_PRESS_S)
         assert (KeyEvent.PRESSED in events) is (is_down and now_ms - released_at_ms >= 20)
+
+        # The time of the last press that counted stays until another one counts.
         if KeyEvent.PRESSED in events:
             pressed_at_ms = now_ms
         if not is_down:

@@ -59,6 +59,8 @@ def test_every_alarm_sounds_at_its_millisecond(rig: PanelRig) -> None:
             changes.append((ms, hz))
             last_hz = hz
         rig.after(1)
+
+    # Two short tones warn of the end, and a long one marks it.
     assert changes == [
         (3000, TIME_SHORT_HZ),
         (3020, None),

@@ -192,6 +192,8 @@ def test_speech_does_not_depend_on_sealed_orders(tmp_path: Path) -> None:
             speech_rig.new_sentences()
             speech_rig.begin()
             follow_instructions(speech_rig.table)
+
+            # South hands in its orders, takes them back, and hands them in again.
             table.hand_in(Seat.SOUTH, "1.1", order)
             table.take_back(Seat.SOUTH, "1.1")
             table.hand_in(Seat.SOUTH, "1.1", order)

@@ -77,6 +77,8 @@ def test_a_bundle_contains_no_secret(tmp_path: Path, caplog: pytest.LogCaptureFi
             companion.host_key,
             *(companion.journal.key(name).hex() for name in ("host", "signing", "chance")),
         ]
+
+    # Not even the names of players and of the folder are in the bundle.
     for secret in (
         "USL",
         salt,
@@ -108,6 +110,7 @@ def test_bundles_do_not_depend_on_sealed_orders(
             )
             run_rounds(companion, clock)
             bundles.append(files_in(companion.support_zip()))
+
     for files in bundles:
         lines = files["log.txt"].decode().splitlines()
         # Drop what differs anyway: the time at the beginning of a line and a duration at its end.
