@@ -147,12 +147,12 @@ class History:
         """Return the players of a game, with `NOBODY` for a name that was forgotten since."""
         forgotten = self._journal.archive.forgotten_names()
 
-        def shown_name(name: str) -> str:
+        def name_to_show(name: str) -> str:
             is_forgotten = name and any(hidden.covers(name, number) for hidden in forgotten)
             return NOBODY if is_forgotten else name
 
         return {
-            seat: tuple(SeatedPlayer(shown_name(name), door) for name, door in sitters)
+            seat: tuple(SeatedPlayer(name_to_show(name), door) for name, door in sitters)
             for seat, sitters in summary.players.items()
         }
 

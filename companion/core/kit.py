@@ -537,17 +537,17 @@ class Kit:
         return self._faces_of_piece.get(face, (face,))
 
     @cached_property
-    def large(self) -> frozenset[str]:
+    def large_faces(self) -> frozenset[str]:
         """Names of the faces of pieces that cover several squares."""
         return frozenset(face.name for face in self.faces if face.size != (1, 1))
 
-    def anchored(self, layout: Mapping[Square, tuple[str, ...]]) -> Layout:
+    def anchor_layout(self, layout: Mapping[Square, tuple[str, ...]]) -> Layout:
         """Return the layout with every piece of several squares only on its lower left square.
 
-        Each face of such a piece is on one piece only.
+        Two such pieces never have the same face, so a face stands for one piece.
         """
-        large = self.large
-        if not large:
+        large_faces = self.large_faces
+        if not large_faces:
             return layout
         anchors: dict[str, Square] = {}
         for square in sorted(layout):
@@ -555,7 +555,9 @@ class Kit:
                 # Squares are sorted by file, then rank, so the first one is the lower left.
                 anchors.setdefault(face, square)
         anchored = {
-            square: tuple(face for face in faces if face not in large or anchors[face] == square)
+            square: tuple(
+                face for face in faces if face not in large_faces or anchors[face] == square
+            )
             for square, faces in layout.items()
         }
         return {square: faces for square, faces in anchored.items() if faces}

@@ -240,8 +240,8 @@ def hand_moves(
     lies below another one counts as done, because no picture shows it.
     """
     # A piece of several squares counts as one face on the lower left of them.
-    before = kit.anchored(before)
-    after = kit.anchored(after)
+    before = kit.anchor_layout(before)
+    after = kit.anchor_layout(after)
     reading = with_expected_stacks(kit, after, reading, before, touched_squares)
     removed = _extra_pieces(kit, before, after)
     added = _extra_pieces(kit, after, before)
@@ -326,10 +326,10 @@ def find_problems(kit: Kit, before: Layout, target: Layout, reading: Reading) ->
     If both are the same layout, no piece may move. Unknown squares have no problems. A piece on a
     wrong square is reported once, together with the square where it is missing.
     """
-    if kit.large:
-        before = kit.anchored(before)
-        target = kit.anchored(target)
-        anchored = kit.anchored({square: (face,) for square, face in reading.seen.items()})
+    if kit.large_faces:
+        before = kit.anchor_layout(before)
+        target = kit.anchor_layout(target)
+        anchored = kit.anchor_layout({square: (face,) for square, face in reading.seen.items()})
         reading = replace(reading, seen=top_faces(anchored))
     reading = with_expected_stacks(kit, target, reading)
     # The face that is seen on each wrong square, None for an empty one.

@@ -93,7 +93,7 @@ class Listeners:
         for listener in self._listeners:
             listener.on_rows(wanted)
 
-    def show(self, live: TableState, signals: Signals = ()) -> None:
+    def show_state(self, live: TableState, signals: Signals = ()) -> None:
         """Show a state on lamps, by alarms and cues, and then on pages.
 
         Pages come last: somebody with a finger on a key notices a delay of lamps and cues.

@@ -388,7 +388,7 @@ class TableStore:
     def publish(self, live: TableState, signals: Signals = ()) -> None:
         """Show this state to everybody who follows the table, and send cues."""
         self.live = replace(live, version=self.live.version + 1)
-        self.listeners.show(self.live, signals)
+        self.listeners.show_state(self.live, signals)
 
     def set_notice(self, topic: str, sentence: str) -> None:
         """Set the notice of a topic, which stays on the pages. An empty sentence removes it."""

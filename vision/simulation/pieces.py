@@ -188,7 +188,7 @@ class TaggedPieceSet(PieceSet):
         A piece of several squares is turned by 90 degrees if its squares in the layout run along
         the other axis than printed.
         """
-        for square, faces in self._kit.anchored(layout).items():
+        for square, faces in self._kit.anchor_layout(layout).items():
             for name in faces:
                 across, along = self._kit.face(name).size
                 # Turned by 90 degrees it reaches as far along a file as it is wide.

@@ -74,7 +74,9 @@ class SimulatedPieceGame(SimulatedGame):
         if before.phase is Phase.ORDERS and after.phase is Phase.STAGES and after.board.target:
             right_layouts.append(after.board.target)
         truth = self.true_tops()
-        is_right = any(top_faces(self.kit.anchored(layout)) == truth for layout in right_layouts)
+        is_right = any(
+            top_faces(self.kit.anchor_layout(layout)) == truth for layout in right_layouts
+        )
         self.report.misread_layouts += not is_right
 
     def true_tops(self) -> dict[Square, str]:

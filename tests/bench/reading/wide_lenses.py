@@ -135,7 +135,7 @@ def wide_view(rng: Random) -> CameraView:
 def top_faces(kit: Kit, layout: Layout) -> dict[Square, str]:
     """Return the top face on every square on which a piece lies."""
     tops = {}
-    for square, faces in kit.anchored(layout).items():
+    for square, faces in kit.anchor_layout(layout).items():
         face = kit.face(faces[-1])
         tops.update(dict.fromkeys(square.area(face.size), face.name))
     return tops
