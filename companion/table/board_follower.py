@@ -90,7 +90,15 @@ class BoardFollower:
             self._settle_early_press()
 
     def _judge_reading(self, before: TableState) -> None:
-        """Find out what the last reading shows: a game, laid actions, an action, or problems.
+        """Find out what the last reading shows, and act on it or publish it.
+
+        1. Between games, it may show the board of a game, which the lobby suggests.
+        2. While orders are due, cards or pieces may stand for actions that wait to be confirmed
+           (`laid_actions`).
+        3. If one seat is on turn, hands may have made its action. That is handed in.
+        4. If a turn's last stage is shown, hands may have gone on to the next action. Then the
+           stage is finished, too.
+        5. Everything else that differs from the expected board is a problem.
 
         `before` is the table's state with the previous reading.
         """
@@ -113,7 +121,8 @@ class BoardFollower:
         is_quiet_in_stages = reading.quiet and session.phase is Phase.STAGES
         if problems and is_quiet_in_stages and self._has_next_action_begun():
             end_stage(self._store, "camera")
-            return  # `act_on_last_reading` judges the same reading again and recognises the action
+            # `act_on_last_reading` judges the same reading again, and recognises the action.
+            return
         # Keep the time of the first reading that disagrees. People may overrule the camera only
         # when it has disagreed for some time.
         since_s = self._store.now_s() if live.disagrees_since_s is None else live.disagrees_since_s

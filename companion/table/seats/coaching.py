@@ -31,9 +31,9 @@ class CoachQuestion:
     """A seat's question to the coach: what to do now, or how good its last action was."""
 
     turn: MachineTurn
-    """The decision that it is about, as the coach may know it."""
+    """The decision that the question is about, as the coach may know it."""
     action: str = ""
-    """The action that was taken, in notation. Empty if the turn is due."""
+    """The action that the seat has taken, in notation. Empty if the decision is still due."""
 
 
 @dataclass(frozen=True)
