@@ -118,12 +118,14 @@ def _fold_at_two_tables(session: Session, remote: RemoteGame, record: AnyRecord)
             return _with_message(
                 after, ClockChanged(session.tick, isinstance(record, Pause), left_s)
             ), signals
+        # A new offer needs no answer. Accepting an offer is a question, see below.
         case OfferDraw() if (
             record.seat is remote.own_seat and session.draw_offer is not remote.their_seat
         ):
             _require_no_open_question(remote)
             offer = DrawOffered(session.tick, session.phase is Phase.STAGES)
             return _fold_and_tell(session, record, offer)
+        # The owner ends the game a second time, and no longer waits for the other table's answer.
         case Abandon() if remote.open_question and session.phase is not Phase.OVER:
             return _fold_and_tell(session, record, GameLeft())
         case Resign() | OfferDraw() | Abandon():
@@ -145,7 +147,8 @@ def _fold_at_two_tables(session: Session, remote: RemoteGame, record: AnyRecord)
 
 def _report_stage(session: Session, remote: RemoteGame, record: Begin | StageDone) -> Transition:
     """Report to the other table that this board shows the current stage or the set-up as done."""
-    fold_at_one_table(session, record)  # raises unless this is the current stage
+    # Only to find out whether this is the current stage: otherwise this raises.
+    fold_at_one_table(session, record)
     if remote.has_reported_stage:
         raise Stale(say("That step is already done"))
     stage = SETUP_STAGE if isinstance(record, Begin) else session.stage_index
@@ -173,7 +176,7 @@ def _hand_in(session: Session, remote: RemoteGame, record: HandIn) -> Transition
     if record.seat is remote.their_seat:
         raise _played_elsewhere(record.seat)
     after, signals = fold_at_one_table(session, record)
-    # Still sealed: both seats act in this turn, so only the receipt is sent.
+    # If the action is still sealed, both seats act in this turn, so send only the receipt.
     if remote.own_seat in after.sealed:
         sealed_session = _with_message(
             after, ActionSealed(session.tick, after.sealed[remote.own_seat].receipt, record.at)
@@ -210,7 +213,8 @@ def _ask(session: Session, remote: RemoteGame, record: Resign | OfferDraw | Aban
     _require_no_open_question(remote)
     if not isinstance(record, Abandon) and record.seat is remote.their_seat:
         raise _played_elsewhere(record.seat)
-    fold_at_one_table(session, record)  # raises if it is not allowed
+    # Only to find out whether this is allowed: otherwise this raises.
+    fold_at_one_table(session, record)
     question = QuestionAsked(_QUESTIONS[type(record)])
     return with_remote(_with_message(session, question), open_question=question.what), ()
 
