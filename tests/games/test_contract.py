@@ -91,8 +91,10 @@ def test_an_unplayable_tone_cannot_be_declared(text: str) -> None:
         EventCue("wrong", text)
 
 
-# By game: the markers of the board's corners; the first and the last marker of faces or cards and
-# the number of them; the side of a square and the gap between squares in mm.
+# What is printed of each game, by its name:
+# - the markers of the board's corners,
+# - the first and the last marker of its faces or cards, and how many there are,
+# - the side of a square, and the gap between two squares, both in mm.
 PRINTED_KITS = {
     "outbuffered": ((0, 1, 2, 3), (20, 23, 4), 46, 3),
     "scouts": ((4, 5, 6, 7), (30, 53, 24), 35, 0),

@@ -259,8 +259,8 @@ def test_the_defender_wins_against_an_empty_attacker() -> None:
     assert step.state.outcome
     assert step.state.outcome.winners == {DEFENDER}
     assert step.state.outcome.reason == "Attacker has no card, and no lane to draw from."
-    # the attacker plays on with a single card: in the hand, in a stack, in the discards or the deck
-    # of an open lane
+    # The attacker plays on with a single card: in the hand, in a stack, in the discards or the deck
+    # of an open lane.
     for state_with_a_card in (
         with_cards(state, north="5&"),
         with_cards(state, attack="5&"),

@@ -207,7 +207,7 @@ def test_combats_end_as_logs_and_rulebook_say(edition: Edition, texts: tuple[str
     # Compare damage and powers.
     attack_power, defence_power, damage = powers_and_damage.replace("-", "0").split()
     assert combat.damage == int(damage)
-    # after a BOUNCE nothing is summed, although the logs give powers even then
+    # After a BOUNCE nothing is summed, although the logs give powers even then.
     has_bounced = any(reveal[1] == "?" for reveal in reveals)
     assert bool(combat.sums) is not has_bounced
     if not has_bounced:

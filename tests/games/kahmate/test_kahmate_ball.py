@@ -98,40 +98,46 @@ KICKER = make_state("R@d6", "S@d7 B@d8", "d6")
 # Each case: the state, the action of the seat on turn, the cards that decide its face-off (South /
 # North), the ball's square afterwards, and the seat of its carrier.
 BALL_MOVES: list[tuple[State, str, str, str, Seat | None]] = [
-    # nothing intercepts a kick, and it may go to an opponent
+    # Nothing intercepts a kick. An opponent on the target square gets the ball, unless it is turned
+    # over.
     (KICKER, "d6!d9", "", "d9", None),
     (KICKER, "d6!d8", "", "d8", NORTH),
     (make_state("R@d6", "S@d7", "d6", down="d7=1"), "d6!d7", "", "d7", None),
-    # a piece that is turned over does not intercept; one that intercepts has the ball
+    # An opponent that is turned over does not intercept. An opponent that intercepts has the ball.
     (make_state("R@d6 T@e4 F@e5", "S@d5", "d6", down="d5=1"), "d6*e4", "", "e4", SOUTH),
     (make_state("R@d6 T@d4", "S@d5", "d6"), "d6*d4", "1/6", "d5", NORTH),
-    # a lead of more than 2 takes the ball to the square from which the tackler came
+    # A lead of more than 2 takes the ball to the square from which the first tackler came.
     (make_state("R@d4 T@d5", "S@d6", "d6"), "d4-d5xd6", "6/1", "d4", SOUTH),
     (make_state("R@d4", "S@d6 B@d5", "d6", down="d5=1"), "d4-d5xd6", "6/1", "d4", SOUTH),
     (TWO_TACKLERS, "d5&e6xd6", "6/1", "d5", SOUTH),
     (TWO_TACKLERS, "e6&d5xd6", "6/1", "e6", SOUTH),
     (make_state("T@d5", "S@d6", "d6"), "d5xd6", "4/1", "d5", SOUTH),
+    # A carrier that wins the face-off keeps the ball.
     (make_state("R@d5", "S@d6", "d6"), "d5xd6", "1/2", "d6", NORTH),
-    # a smaller lead puts it behind the carrier, where a piece that stands there has it
+    # A smaller lead of the tackler puts the ball behind the carrier. A piece that stands there has
+    # it, even the tackler.
     (make_state("T@d5", "S@d6", "d6"), "d5xd6", "3/1", "d7", None),
     (make_state("R@d6", "R@d7", "d6", NORTH), "d7xd6", "1/3", "d5", None),
     (make_state("R@d5", "R@d6 T@d7", "d6"), "d5xd6", "3/1", "d7", NORTH),
     (make_state("R@d5 T@d7", "R@d6", "d6"), "d5xd6", "3/1", "d7", SOUTH),
     (make_state("R@d7", "R@d6", "d6"), "d7xd6", "3/1", "d7", SOUTH),
-    # if the carrier stands on its own goal line, the ball goes beside it: away from a tackler that
-    # comes from the side, towards the middle if the tackler comes from ahead, and to the other side
-    # if there is no square
+    # If the carrier stands on its own goal line, the ball goes beside it. After a tackle from one
+    # side, it goes to the other side.
     (carrier_on_goal_line("c1", "R@b1"), "b1xc1", "1/3", "d1", None),
+    # After a tackle from straight ahead, it goes towards the middle of the line.
     (carrier_on_goal_line("c1", "R@c2"), "c2xc1", "1/3", "d1", None),
     (carrier_on_goal_line("f1", "R@f2"), "f2xf1", "1/3", "e1", None),
     (carrier_on_goal_line("a1", "R@a2"), "a2xa1", "1/3", "b1", None),
+    # On the last file there is no square away from the tackler, so the ball goes to the tackler.
     (carrier_on_goal_line("h1", "R@g1"), "g1xh1", "1/3", "g1", NORTH),
+    # The first of two tacklers decides the side, by the last square of its path.
     (carrier_on_goal_line("c1", "R@b1 T@d1"), "b1&d1xc1", "1/2", "d1", NORTH),
     (carrier_on_goal_line("c1", "R@b1 T@d1"), "d1&b1xc1", "1/2", "b1", NORTH),
     (carrier_on_goal_line("c1", "R@d2"), "d2-d1xc1", "1/3", "b1", None),
     (carrier_on_goal_line("c1", "R@d2"), "d2-c2xc1", "1/3", "d1", None),
+    # On the other goal line the ball goes behind the carrier, as everywhere else.
     (carrier_on_goal_line("c11", "R@c10"), "c10xc11", "1/3", "c10", NORTH),
-    # the ball of a runner that loses lies behind it
+    # The ball of a runner that loses a face-off goes behind it. A piece that stands there has it.
     (make_state("T@d4 R@d3", "S@d5", "d4"), "d4-d5-d6", "1/6", "d3", SOUTH),
     (make_state("T@d4", "S@d5 R@d3", "d4"), "d4-d5-d6", "1/6", "d3", NORTH),
 ]

@@ -169,7 +169,7 @@ TWO_TACKLERS = make_state("B@e5 T@f7", "S@e6", "e6")
     ("state", "text", "key", "label", "touches"),
     [
         (set_up_state(), ".", "end", "End turn", ""),
-        # a try is tapped on the rank beyond the board
+        # A try is tapped on the rank beyond the board.
         (make_state("B@h10", "", "h10"), "h10-h11-goal", "", "Run h10 into goal", "h10 h12"),
         (make_state("B@a8", "B@h2", "h2", NORTH), "h2-h1-goal", "", "Run h2 into goal", "h2 h0"),
         (PASSER, "d6*d4", "", "Pass d6 to d4 against d5", "d6 d4"),
@@ -216,7 +216,7 @@ def test_each_next_state_has_one_play(seed: int) -> None:
                 assert layout == step.stages[0].expected
             if layout and not (isinstance(action, Run) and action.into_goal):
                 tops = {square: faces[-1] for square, faces in layout.items()}
-                # a longer way round something cannot be guessed from the board
+                # A longer way round something cannot be guessed from the board.
                 assert GAME.why_not(state, seat, tops) is None or count_squares(action) > 2
         # The keys on the page are exactly those that these plays need.
         keys = {key.name for key in GAME.board_ui(state, seat).keys}
@@ -244,7 +244,7 @@ PASSING = make_state("R@d6 T@d4", "S@d5 B@e8", "d6")
     [
         (LONE_RUNNER, "d3-d4-e4", {"e4": ["blue tough", "ball"], "d3": None}),
         (LONE_RUNNER, "d3-e3-e4", {"e4": ["blue tough"], "d4": ["ball"]}),
-        # a face-off still waits: hands move as if it were won, and turn nothing over yet
+        # A face-off still waits: hands move as if it were won, and turn nothing over yet.
         (
             make_state("F@d3", "S@d4", "d3"),
             "d3-d4-d5",
