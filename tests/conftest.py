@@ -81,7 +81,6 @@ def stagger_imports(config: pytest.Config) -> None:
     if worker is None or config.args != config.getini("testpaths"):
         return
     tests, *others = config.args
-    # turn the list of all files and folders with tests, so that it begins elsewhere in each worker
     paths = sorted(Path(tests).iterdir())
     parts = [
         str(path) for path in paths if path.match("test_*.py") or any(path.glob("**/test_*.py"))
@@ -89,6 +88,7 @@ def stagger_imports(config: pytest.Config) -> None:
     first = (
         len(parts) * int(worker.removeprefix("gw")) // int(os.environ["PYTEST_XDIST_WORKER_COUNT"])
     )
+    # the same files and folders, but beginning at another one
     config.args = [*parts[first:], *parts[:first], *others]
 
 

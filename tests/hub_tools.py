@@ -54,15 +54,15 @@ def hub_settings(folder: Path, **more: Any) -> HubSettings:
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     share_templates(folder)
-    web = WebSettings(host="127.0.0.1", port=0, viewers=64)
     values = {
+        "web": WebSettings(host="127.0.0.1", port=0, viewers=64),
         "name": "Our club",
         "nats_host": "127.0.0.1",
         "nats_port": free_port(),
         "max_store_mb": 64,
         **more,
     }
-    return HubSettings(folder, values.pop("web", web), **values)
+    return HubSettings(folder, **values)
 
 
 class AdmittingHub(Hub):
@@ -70,10 +70,10 @@ class AdmittingHub(Hub):
 
     def __init__(self, settings: HubSettings, clock: Clock | None = None) -> None:
         super().__init__(settings, clock)
-        join = self.members.join
+        join_only = self.members.join
 
         def join_and_admit(name: str, key: str) -> JoinedTable:
-            member = join(name, key)
+            member = join_only(name, key)
             self.members.admit(member.table)
             return member
 
