@@ -11,7 +11,7 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webdriver import WebDriver
 from service import browser, tap, until
 from web_fixtures import open_web_rig
-from window_tools import serve
+from window_tools import serve, text_of
 
 from companion.core.kit import Seat
 
@@ -24,14 +24,7 @@ scrub.dispatchEvent(new Event('input', { bubbles: true }));"""
 
 def scene_title(window: WebDriver) -> str:
     """Return where the shown scene is in the game, such as `Turn 2`."""
-    return str(window.execute_script("return document.querySelector('#scene .at')?.innerText"))
-
-
-def current_turn(window: WebDriver) -> str:
-    """Return the words of the turn that is marked as the current one in the list of turns."""
-    return str(
-        window.execute_script("return document.querySelector('#turns [aria-current]').innerText")
-    )
+    return text_of(window, "#scene .at")
 
 
 def press(window: WebDriver, key: str, words: str) -> None:
@@ -77,7 +70,7 @@ def check_replay(window: WebDriver) -> None:
     # The slider goes to any scene, and the key “back” one scene back from there.
     window.execute_script(_MOVE_SLIDER, 10)
     until("turn 4 by the slider", lambda: "Turn 4" in scene_title(window))
-    assert current_turn(window).split()[0] == "4"
+    assert text_of(window, "#turns [aria-current]").split()[0] == "4"
     assert window.find_element(By.ID, "back").get_attribute("href").endswith("?at=9")
 
     # The list of turns has links to them in notation.

@@ -79,10 +79,6 @@ def rig(tmp_path: Path) -> Iterator[PhoneCameraRig]:
         yield opened
 
 
-def notice_of(phone: WebDriver) -> str:
-    return text_of(phone, "#words")
-
-
 def test_a_phone_sees_a_wrong_piece(rig: PhoneCameraRig) -> None:
     """Move a piece to a wrong square, and back. The table must report a problem and then none."""
     table = rig.companion.table
@@ -137,7 +133,7 @@ def test_a_camera_phone_recovers_from_interruptions(rig: PhoneCameraRig) -> None
         cdp(phone, "Network.emulateNetworkConditions", offline=True, **full_speed)
         until(
             "the notice on the phone",
-            lambda: notice_of(phone) == "No connection to the table. Trying again.",
+            lambda: text_of(phone, "#words") == "No connection to the table. Trying again.",
         )
         sentence = "The phone sends no pictures: unlock it"
         until("the table's report", lambda: sentence in table.view().devices.camera.sentence)

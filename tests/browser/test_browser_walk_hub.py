@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import pytest
 from selenium.webdriver.remote.webdriver import WebDriver
-from test_browser_walk import inspect_all, offer_axe, past_kinds, window
 from tour_hub import open_hub_tour, open_pair_tour
+from walk_tools import inspect_all, offer_axe, past_kinds, window
 
 __all__ = ["past_kinds", "window"]
 pytestmark = [pytest.mark.browser, pytest.mark.long]

@@ -1,4 +1,4 @@
-// The checks of `test_browser_walk.py`. This script runs on every page of the walk, before the page's own scripts, and puts
+// The checks of `walk_tools.py`. This script runs on every page of the walk, before the page's own scripts, and puts
 // `pageChecks` there. Each function of `checks` returns the faults of the open page as sentences.
 (() => {
   const MAX_SHIFT = 0.05; // sum of layout shifts, in the unit of Chromium's Layout Instability API
