@@ -127,7 +127,9 @@ class Fit:
     tags: Sequence[Tag] = ()
     """The tags that fit the board."""
     lines: LineMeasurements | None = field(default=None, repr=False)
-    """The printed lines as measured against the last pose. None if they were not measured."""
+    """The printed lines, and how far they are from where `pose` predicts them. None if they were
+    not measured.
+    """
 
     @property
     def lens_covariance(self) -> Floats:
@@ -317,17 +319,21 @@ class _FitProblem:
         line_residuals = (line_residuals * self._normals).sum(axis=1)
         line_jacobian = jacobian[2 * corner_count :].reshape(-1, 2, 9)
         across = (line_jacobian * self._normals[:, :, None]).sum(axis=1)
+
+        # A tag's square is fitted anew for each pose.
         tag_residuals = self._tags.residuals_px(pose).ravel()
         if self._tag_jacobian is None or not len(self._normals):
             # The tags' Jacobian is slow. With lines it is computed only once, because it changes
             # little once they constrain the pose.
             self._tag_jacobian = self._compute_tag_jacobian(change, tag_residuals)
-        prior = self._weights * (self._lens_offset + change[6:])
+
+        # Divide everything by its standard deviation, so that all residuals count alike.
+        prior_residuals = self._weights * (self._lens_offset + change[6:])
         residuals = [
             corner_residuals.ravel() / _CORNER_PX,
             tag_residuals / _CORNER_PX,
             line_residuals / _LINE_PX,
-            prior,
+            prior_residuals,
         ]
         jacobians = [
             jacobian[: 2 * corner_count] / _CORNER_PX,

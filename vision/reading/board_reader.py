@@ -39,7 +39,7 @@ from vision.reading.locate import forget_board, initial_location, locate
 from vision.reading.look import Budget, Look, Memory, Vote
 from vision.reading.motion import detect_motion
 from vision.reading.place import misprint_scale, place
-from vision.reading.vote import vote
+from vision.reading.vote import cast_vote
 
 # Budget for a single picture. As no other picture follows, nothing may wait for the next one: all
 # lens models are tried, and the bounds of squares are larger than in a series. They still limit the
@@ -215,7 +215,7 @@ class BoardReader:
         picture shows a board, runs the mirror image through the stages instead.
         """
         look, memory = picture, self.memory
-        for stage in (detect_motion, detect, locate, place, judge, vote):
+        for stage in (detect_motion, detect, locate, place, judge, cast_vote):
             look, memory = stage(look, memory)
             if look.is_skipped:
                 break

@@ -161,7 +161,8 @@ class Look:
     """One picture, and the results of the stages so far.
 
     Each stage fills its own fields, in the order in which they stand here, and may correct those of
-    earlier stages. A stage returns a new look and never changes the one that it got.
+    earlier stages. The first word of a field's description is the stage that fills it. A stage
+    returns a new look and never changes the one that it got.
     """
 
     luma: Luma

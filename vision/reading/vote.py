@@ -7,7 +7,7 @@ A *look* is what was found in one picture, and its *vote* is what that says abou
 3. The joint vote is *settled*, so that the table may rely on it, once `AGREEING_PICTURES` pictures
    agree. Two are enough if everything new is certain (`settle`): markers that decode, and squares
    that are empty because their piece is read somewhere else.
-4. Remember what was read, so that later pictures are compared with it (`vote`).
+4. Remember what was read, so that later pictures are compared with it (`cast_vote`).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _MAX_SAME_PX = 2.0
 _PROBE_MM = at_height(square_corners_mm(0.0, 0.0, 200.0))
 
 
-def vote(look: Look, memory: Memory) -> tuple[Look, Memory]:
+def cast_vote(look: Look, memory: Memory) -> tuple[Look, Memory]:
     """Join the vote of a look with those before it, and remember the look.
 
     Returns the look with the joint vote, and the memory for the next picture.
