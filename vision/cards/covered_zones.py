@@ -6,8 +6,8 @@ cards that were read.
 2. A zone with more of them than a limit is covered.
 3. A zone without open cards also has to show its *emblem*: the drawing and words that are printed
    where its first card belongs.
-4. A zone in which all edges belong to cards that lie face down is not covered after all, because
-   such cards hide nothing that counts.
+4. If all edges of a zone without open cards belong to cards that lie face down, the zone is not
+   covered after all, because such cards hide nothing that counts.
 5. A zone with glare, or one that is not wholly in the picture, is covered in any case.
 
 Everything is measured in a *small view*, half the size of the view of `card_view`. Brightness is

@@ -59,6 +59,8 @@ def cast_vote(look: Look, memory: Memory) -> tuple[Look, Memory]:
     if look.reference is not None and look.due_blocks is not None:
         blocks = dilate_blocks(look.due_blocks)
     background = mark_read(memory.background, blocks)
+
+    # What was read is read again when all is still, until the board is settled.
     unsettled = memory.unsettled_blocks
     if blocks is None and background.current is not None:
         unsettled = np.ones(background.current.shape, dtype=bool)
@@ -71,8 +73,10 @@ def cast_vote(look: Look, memory: Memory) -> tuple[Look, Memory]:
         latest_look=look,
         settled_look=look if is_quiet else None,
     )
+
+    # Squares that were given up are read again if something has moved there. Once the board is
+    # settled, it is known anew which squares to give up.
     if not look.is_still and look.reference is not None:
-        # Squares that were given up are read again if something has moved there.
         given_up = memory.given_up_squares - look.squares_to_judge
         memory = replace(memory, given_up_squares=given_up)
     if is_quiet:
@@ -84,7 +88,7 @@ def cast_vote(look: Look, memory: Memory) -> tuple[Look, Memory]:
 
 
 def _squares_to_give_up(look: Look, memory: Memory) -> frozenset[Square]:
-    """Return the unknown squares of a settled look that need not be read again until they change.
+    """Return the unknown squares of a settled look that are not read again for now.
 
     Reading them takes time in each picture, and was in vain in the last ones.
     """
