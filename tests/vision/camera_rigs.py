@@ -100,7 +100,7 @@ def real_module() -> ModuleType:
 
     They have no raw modes, no YUV420 and no contiguous memory.
     """
-    # Picamera2 imports these for recording and previews, which nothing here uses
+    # Picamera2 imports these, but the tests use none of them: replace those that are not installed
     for name in (
         "pykms", "prctl", "pidng", "pidng.camdefs", "pidng.core", "av", "piexif", "simplejpeg",
         "libarchive", "libarchive.read", "tqdm", "jsonschema", "OpenEXR", "PIL", "PIL.Image",

@@ -98,13 +98,14 @@ class CameraLink:
 
     @property
     def source(self) -> str:
-        """Source that was chosen last. Empty for that of the settings."""
+        """Source that was chosen last. An empty text stands for the source of the settings."""
         return self._source
 
     def choose(self, source: str) -> None:
         """Use another camera from the next picture on, until the service restarts.
 
-        `source` is written as in `[camera] source`, empty for that of the settings.
+        `source` is written as in `[camera] source`. An empty text stands for the source of the
+        settings.
         """
         with self._request_mutex:
             self._source = source
