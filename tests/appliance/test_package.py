@@ -8,19 +8,16 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from backup_tools import fill_installation
 
 from appliance import build, debian_roots
 from appliance.debian_roots import IsolatedRoot
 from companion import DEBIAN_HOME, __version__
 from companion.maintenance.settings.template import settings_text
-
-sys.path.append(str(build.ROOT / "tests/maintenance"))
-from test_backup import fill_installation
 
 STATE, CONFIG = "/var/lib/tabletop-companion", "/etc/tabletop-companion"
 # Version of the newer package that the tests upgrade to.

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import socket
 from collections import namedtuple
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -118,19 +117,13 @@ THROTTLED = [
 ]
 
 
-@pytest.mark.parametrize("path_kind", ["older", "newer"])
-@pytest.mark.parametrize(("bits", "grades", "words"), THROTTLED)
+# Names of the device in older and in newer kernels.
+@pytest.mark.parametrize("soc", ["soc", "soc@107c000000"])
+@pytest.mark.parametrize(("flags", "grades", "words"), THROTTLED)
 def test_flags_of_the_firmware_are_graded(
-    pi: FakePi, path_kind: str, bits: int, grades: list[Grade], words: str
+    pi: FakePi, soc: str, flags: int, grades: list[Grade], words: str
 ) -> None:
-    """The flags are read from the file of an older kernel, or from that of a newer kernel."""
-    if path_kind == "older":
-        pi.write("sys/devices/platform/soc/soc:firmware/get_throttled", f"{bits:x}\n")
-    else:
-        pi.write(
-            "sys/devices/platform/soc@107c000000/soc@107c000000:firmware/get_throttled",
-            f"{bits:x}\n",
-        )
+    pi.write(f"sys/devices/platform/{soc}/{soc}:firmware/get_throttled", f"{flags:x}\n")
     findings = list(machine_checks.check_power(pi.machine))
     assert [finding.grade for finding in findings] == grades
     assert findings[0].text.startswith(words)
@@ -221,26 +214,17 @@ def test_games_kept_only_in_memory_are_warned_of(
 # ---- the clock and versions ----------------------------------------------------------------------
 
 
-def mark_clock_as_set(pi: FakePi) -> None:
-    pi.write("run/systemd/timesync/synchronized", "")
-
-
-def mark_clock_as_unset(pi: FakePi) -> None:
-    pi.write("run/systemd/timesync/clock", "")
-
-
 @pytest.mark.parametrize(
-    ("prepare", "grade", "words"),
+    ("timesync_file", "grade", "words"),
     [
-        (mark_clock_as_set, Grade.OK, "It was set by the network."),
-        (mark_clock_as_unset, Grade.NOTE, "No network has set the clock"),
-        (lambda _: None, Grade.OK, "It is "),
+        # systemd has set the clock by the network, has not set it yet, or is not used for that.
+        ("timesync/synchronized", Grade.OK, "It was set by the network."),
+        ("timesync/clock", Grade.NOTE, "No network has set the clock"),
+        ("other", Grade.OK, "It is "),
     ],
 )
-def test_an_unset_clock_is_noted(
-    pi: FakePi, prepare: Callable[[FakePi], None], grade: Grade, words: str
-) -> None:
-    prepare(pi)
+def test_an_unset_clock_is_noted(pi: FakePi, timesync_file: str, grade: Grade, words: str) -> None:
+    pi.write(f"run/systemd/{timesync_file}", "")
     finding = machine_checks.check_clock(pi.machine)
     assert (finding.grade, words in finding.text) == (grade, True)
 

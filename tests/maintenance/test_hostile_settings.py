@@ -8,8 +8,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from backup_tools import fill_installation
 from setup_tools import open_service_rig
-from test_backup import fill_installation
 
 from companion.core.clock import FakeClock
 from companion.core.config import MqttSettings, Settings

@@ -12,7 +12,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from test_backup import backup_bytes, fill_installation, stage
+from backup_tools import backup_bytes, fill_installation, stage
 
 from companion.core.errors import CameraError, Malformed, SystemTrouble
 from companion.maintenance import backup
