@@ -254,4 +254,5 @@ def test_the_web_servers_errors_name_no_address(console: io.StringIO) -> None:
     except ValueError:
         logging.getLogger("waitress").exception("Exception while serving %s", "/join/5ecret")
     assert console.getvalue().startswith("ERROR Exception while serving a page\nValueError\n")
-    assert not {"5ecret", "UDS"} & set(console.getvalue().replace("/", " ").split())
+    assert "5ecret" not in console.getvalue()
+    assert "UDS" not in console.getvalue()
