@@ -210,8 +210,8 @@ class PairClient:
         self.is_shared = answer.claim_answer == "shared"
         if answer.claim_answer == "taken":
             raise wrong_phase(TWO_MACHINES)
-        # the connection is tried again until the other machine has claimed the table or is
-        # forgotten
+        # The connection ends and is tried again, until the hub knows whether the other machine
+        # still is this table.
         if answer.claim_answer == "open":
             raise wrong_phase(say("Looking for the hub."))
 
@@ -275,6 +275,7 @@ class PairClient:
 
     def note_loss(self) -> None:
         """Show that the connection is lost, if a game needs it. Called after each disconnect."""
+        # claim the table as soon as there is another connection
         self._next_claim_at_s = 0.0
         self._show_trouble(
             say("The connection to the other table is lost. The game goes on when it is back.")
@@ -283,7 +284,8 @@ class PairClient:
     def close(self) -> None:
         """Cancel all queued requests and clear the notice at the table."""
         while self._queue:
-            self._queue.pop()[1].cancel()
+            _, future = self._queue.pop()
+            future.cancel()
         self._table.set_notice("remote", "")
 
     async def _handle_announcement(self, message: Msg) -> None:

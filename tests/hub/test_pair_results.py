@@ -81,11 +81,12 @@ def confirm_setup(table: TableAtHub) -> None:
 def test_two_tables_report_one_result(hub: Hub, tmp_path: Path) -> None:
     mara, jonas = (hub.league.cards.create(name) for name in ("Mara", "Jonas"))
     with two_tables(hub, tmp_path / "tables") as tables:
+        south, _ = tables
         begin_linked_game(tables)
         for table, seat, person in zip(tables, Seat, (mara, jonas), strict=True):
             table.table.take_seat(seat, person.name)
             table.table.show_card(seat, fetch_card_id(table.member, person.code))
-        pair_id = session_of(tables[0].table).remote.remote_seat.id  # type: ignore[union-attr]
+        pair_id = session_of(south.table).remote.remote_seat.id  # type: ignore[union-attr]
         key = f"pair.{pair_id}"
         play(tables, Random(7))
         until(
@@ -95,16 +96,18 @@ def test_two_tables_report_one_result(hub: Hub, tmp_path: Path) -> None:
         stored = hub.league.results.find(key)
         assert stored is not None
         assert (stored.south, stored.north) == (mara.number, jonas.number)
-        outcome = session_of(tables[0].table).outcome
+        outcome = session_of(south.table).outcome
         assert outcome is not None
         assert {stored.result.winner} - {None} == set(outcome.winners)
 
         # a record of a pair to which this table does not belong
         forged = msgspec.structs.replace(
-            records_at_hub(hub, tables[0].member.table_id)[-1],
+            records_at_hub(hub, south.member.table_id)[-1],
             epoch=9,
             pair=PublicPair("f" * 16, Seat.SOUTH),
         )
         sequence = hub.league.results.sequence + 1
-        hub.nats_connection.handle_record(tables[0].member.table_id, forged, 0.0, sequence, 0.0)
+        hub.nats_connection.handle_record(
+            south.member.table_id, forged, age_s=0.0, sequence=sequence, stored_at_s=0.0
+        )
         assert hub.league.results.find("pair." + "f" * 16) is None

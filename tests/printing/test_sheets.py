@@ -200,7 +200,8 @@ def test_faces_of_a_piece_fold_back_to_back(name: str) -> None:
     pairs = [tag for tag in kit.tags if len(tag) == 2]
     assert len(pairs) >= 10
     for (face, front), (_, back) in pairs:
-        distance_mm = kit.tops_mm[face.name][0] + face.height_mm
+        _, depth_mm = kit.tops_mm[face.name]
+        distance_mm = depth_mm + face.height_mm
         assert middles[back] - middles[front] == pytest.approx([0, distance_mm], abs=0.3)
 
 
