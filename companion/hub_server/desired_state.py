@@ -1,4 +1,4 @@
-"""Sends each table the game of a tournament's round that it should play, until it follows."""
+"""Sends each table the game of a tournament that it should play, until the table follows."""
 
 from __future__ import annotations
 

@@ -249,7 +249,12 @@ class NatsConnection:
             self._room.set_trouble(say("Something went wrong in the hub: the log says more."))
 
     async def _listen(self) -> None:
-        """Connect, and handle messages until the connection breaks. Raises what broke it."""
+        """Connect to NATS, and handle messages until the connection breaks. Raises what broke it.
+
+        First create the streams and subscribe to the tables' messages, which callbacks then handle.
+        Meanwhile, run the periodic tasks, delete data that is no longer needed, and check that the
+        server answers.
+        """
         # the server is on this machine, so the name in its certificate does not matter
         is_secure = self._server.url.startswith("tls:")
         options = {

@@ -1,4 +1,4 @@
-"""Tests of the opponent for Robot Arena, in this process.
+"""Tests of the bot for Robot Arena, in this process.
 
 It finds mixed strategies and a sure win.
 """

@@ -1,4 +1,4 @@
-"""Tests of the opponent for BINMAT, in this process.
+"""Tests of the bot for BINMAT, in this process.
 
 Its playouts follow the rules of the game, it takes sure wins, and hidden cards change nothing.
 """

@@ -1,4 +1,4 @@
-"""Tests of the protocol that the project's own opponents speak, and of the limits of their process.
+"""Tests of the protocol that the project's own bots speak, and of the limits of their processes.
 
 Requests go to `BotEngine.answer` in this process. Only the last test starts a process.
 """

@@ -1,4 +1,4 @@
-"""Tests of the coach, at a table on a fake clock with scripted opponents.
+"""Tests of the coach, at a table on a fake clock with scripted bots.
 
 They show what it may know, who may ask it, what the table keeps of its advice, and how it fails.
 """

@@ -1,4 +1,4 @@
-"""Tests of what holds for every opponent at every level, in this process.
+"""Tests of what holds for every bot at every level, in this process.
 
 Its actions are legal, its reasons can be shown, and the same seed plays the same game.
 """
@@ -27,12 +27,12 @@ ARENA_SMALL = "nN.\n...\n.#.\n.Ss"
 
 
 class PositionCase(NamedTuple):
-    """Random positions of a game, in which its opponent has to choose."""
+    """Random positions of a game, in which its bot has to choose."""
 
     game: str
     options: dict[str, Any]
     levels: tuple[int, ...]
-    """Levels of the opponent that are tried."""
+    """Levels of the bot that are tried."""
     count: int
     """Number of positions."""
     max_decisions: int
@@ -107,7 +107,7 @@ def test_it_chooses_legal_actions(case: PositionCase, level: int, narrow_search:
 def test_its_reasons_are_translated_lines(name: str, level: int, narrow_search: None) -> None:
     """Every reason is short enough for the protocol and has a translation in every language.
 
-    Some reasons compare: they say what the opponent expects, or which action is next best.
+    Some reasons compare: they say what the bot expects, or which action is next best.
     """
     game = GAMES[name]
     reasons: list[str] = []

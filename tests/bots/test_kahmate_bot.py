@@ -1,4 +1,4 @@
-"""Tests of the opponent for Kahmate, in this process.
+"""Tests of the bot for Kahmate, in this process.
 
 Its rules are the game's, it misses no win, and it does not repeat positions or cards for ever.
 

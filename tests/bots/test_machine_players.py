@@ -1,4 +1,4 @@
-"""Tests of machine players, at a table on a fake clock with scripted opponents.
+"""Tests of machine players, at a table on a fake clock with scripted bots.
 
 They show what a machine's program is sent, when the machine hands in, how it explains its actions,
 and what happens when its program fails.
@@ -195,7 +195,7 @@ def test_a_failing_program_is_restarted_until_chance_decides(machine_rig: Machin
     assert len(machine_rig.programs.commands) == MAX_ATTEMPTS
     assert machine_rig.programs.open_count == 1
     assert len({tuple(command) for command in machine_rig.programs.commands}) == 1, (
-        "another opponent was started"
+        "another bot was started"
     )
     machine_rig.step(AFTER_PAUSE_S)
     assert machine_rig.has_handed_in

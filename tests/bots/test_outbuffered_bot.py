@@ -1,4 +1,4 @@
-"""Tests of the opponent for Outbuffered, in this process.
+"""Tests of the bot for Outbuffered, in this process.
 
 Its rules are the game's, it misses no win, and it finds equilibria.
 """

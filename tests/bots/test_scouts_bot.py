@@ -1,4 +1,4 @@
-"""Tests of the opponent for Scouts, in this process.
+"""Tests of the bot for Scouts, in this process.
 
 They cover how it values positions, the wins that it finds, and how it goes on within a turn.
 """
