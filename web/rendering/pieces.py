@@ -63,7 +63,12 @@ def draw_stack(kit: Kit, faces: Sequence[str], centre: complex, badge: Badge | N
             parts.append(draw_piece(kit, face, centre + (4 + 3j) + 8 * index, SMALL_SIZE))
         return "".join(parts)
     has_points = badge is not None and badge.share is not None
-    size, middle = (SIZE_WITH_POINTS, centre - 19j) if has_points else (PIECE_SIZE, centre + 3j)
+    size = PIECE_SIZE
+    middle = centre + 3j
+    if has_points:
+        # leave room for the points below the piece
+        size = SIZE_WITH_POINTS
+        middle = centre - 19j
     # centre the stack by moving its lowest piece back by half of all steps
     lowest = middle - _STACK_STEP / 2 * (len(standing) - 1)
     for level, face in enumerate(standing):

@@ -22,11 +22,8 @@ def xy(point: complex, number_format: str = "g") -> str:
 
 def box_attributes(corner: complex, size: complex) -> str:
     """Return the attributes of a rectangle by its upper left corner and its size."""
-    x = corner.real
-    y = corner.imag
-    width = size.real
-    height = size.imag
-    return f'x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}"'
+    place = f'x="{corner.real:g}" y="{corner.imag:g}"'
+    return f'{place} width="{size.real:g}" height="{size.imag:g}"'
 
 
 def circle(classes: str, centre: complex, radius: float, attributes: str = "") -> str:

@@ -39,8 +39,9 @@ class CameraReport:
     """How well the camera sees the board, as pages show it."""
 
     state: CameraState
-    is_well: bool
     sentence: str
+    is_well: bool = False
+    """Whether nothing has to be done about the camera."""
     advice: str = ""
     """The one thing to do about it, empty if there is nothing to do."""
     board: BoardSeen | None = None
@@ -61,7 +62,7 @@ class CameraReports:
         self._lock = threading.Lock()
         self._last_measured_at_s = -MEASURE_INTERVAL_S
         self._frame_number = 0
-        self._report = CameraReport(CameraState.NO_BOARD, False, say("No board is seen."))
+        self._report = CameraReport(CameraState.NO_BOARD, say("No board is seen."))
 
     @property
     def board_eye(self) -> BoardEye | None:
@@ -74,9 +75,9 @@ class CameraReports:
         status = self.page_context.table.view().devices.camera
         if self.board_eye is None or status.state is CameraState.NONE:
             sentence = status.sentence or say("No camera: confirm by hand")
-            return CameraReport(CameraState.NONE, True, sentence)
+            return CameraReport(CameraState.NONE, sentence, is_well=True)
         if status.state is CameraState.TROUBLE:
-            return CameraReport(status.state, False, status.sentence)
+            return CameraReport(status.state, status.sentence)
         with self._lock:
             now_s = self.page_context.clock.monotonic_s()
             if now_s - self._last_measured_at_s >= MEASURE_INTERVAL_S:
@@ -107,17 +108,17 @@ def _judge_board(
     `advice` is what would help the camera, with the most important advice first.
     """
     if advice:
-        return CameraReport(state, False, advice[0].why, advice[0].text, board)
+        return CameraReport(state, advice[0].why, advice=advice[0].text, board=board)
     if board is None:
         way_out = say("Get the whole board into the picture")
-        return CameraReport(CameraState.NO_BOARD, False, say("No board is seen."), way_out)
+        return CameraReport(CameraState.NO_BOARD, say("No board is seen."), advice=way_out)
     if not board.reading.quiet:
-        return CameraReport(state, True, say("Something is moving."), board=board)
+        return CameraReport(state, say("Something is moving."), is_well=True, board=board)
     unread = [square_words(board.kit, square) for square in board.squares if not square.is_known]
     if unread:
         names = joined(", ", unread) if len(unread) <= MAX_NAMED_SQUARES else str(len(unread))
-        return CameraReport(state, False, say("Not read: {squares}", squares=names), board=board)
-    return CameraReport(state, True, say("Every square is sharp and bright"), board=board)
+        return CameraReport(state, say("Not read: {squares}", squares=names), board=board)
+    return CameraReport(state, say("Every square is sharp and bright"), is_well=True, board=board)
 
 
 @dataclass
