@@ -34,7 +34,7 @@ def board_seen(kit: Kit = KIT, *advice: Advice, **squares: SquareSeen) -> BoardS
     board = kit.board
     all_squares = tuple(
         replace(
-            squares.get(str(square), SquareSeen(square, (), True, 1.0, ())),
+            squares.get(str(square), SquareSeen(square, (), is_known=True, certainty=1.0)),
             corners_px=corners_of(*board.centre_mm(square)),
         )
         for square in board.squares
@@ -59,8 +59,10 @@ def fake_eye() -> Mock:
     eye.picture.return_value = b"\xff\xd8picture"
     eye.advice_without_board.return_value = ()
     eye.board.return_value = board_seen()
-    offers = (CameraOffer("picamera", "Pi camera"), CameraOffer("usb:C920", "C920 <b>"))
-    eye.cameras.return_value = offers
+    eye.cameras.return_value = (
+        CameraOffer("picamera", "Pi camera"),
+        CameraOffer("usb:C920", "C920 <b>"),
+    )
     eye.source.return_value = "picamera"
     eye.link.locks = (True, False)  # the focus is held, the exposure is not
     return eye

@@ -42,8 +42,8 @@ def test_only_the_owner_sees_the_live_picture(room: Room, path: str) -> None:
 
 
 def test_health_draws_the_board_and_gives_advice(room: Room) -> None:
-    purple = SquareSeen(Square(0, 0), ("purple robot",), True, 1.0, ())
-    lime = SquareSeen(Square(2, 3), ("lime robot",), True, 0.78, ())
+    purple = SquareSeen(Square(0, 0), ("purple robot",), is_known=True, certainty=1.0)
+    lime = SquareSeen(Square(2, 3), ("lime robot",), is_known=True, certainty=0.78)
     # all is well: the drawing has the board and both pieces, one of which is read with doubt
     room.eye.board.return_value = board_seen(a1=purple, c4=lime)
     page = room.fragment()
@@ -56,8 +56,8 @@ def test_health_draws_the_board_and_gives_advice(room: Room) -> None:
 
     # a lamp is reflected: one square is read all the same, another is not
     lamp = Advice("Move the lamp", "It is reflected on b2 and c3.", Weakness.GLARE)
-    weak = SquareSeen(Square(1, 1), (), True, 1.0, (Weakness.GLARE,))
-    unread = SquareSeen(Square(2, 2), (), False, 0.0, ())
+    weak = SquareSeen(Square(1, 1), (), is_known=True, certainty=1.0, weak=(Weakness.GLARE,))
+    unread = SquareSeen(Square(2, 2), (), is_known=False, certainty=0.0)
     room.eye.board.return_value = board_seen(KIT, lamp, b2=weak, c3=unread)
     # more than the interval at which the board is measured
     room.rig.clock.advance(2)

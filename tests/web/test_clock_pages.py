@@ -73,8 +73,7 @@ def test_a_press_counts_from_its_arrival(rig: WebRig) -> None:
     rig.clock.advance(4.9)
     rig.app.before_request_funcs[None].append(lambda: rig.clock.advance(1.1))
     body = {"moment": moment, "action": "."}
-    answer = south.post("/api/seat/south/hand-in", json=body)
-    assert answer.status_code == 200
+    assert south.post("/api/seat/south/hand-in", json=body).status_code == 200
     assert view_of(rig)["log"][0] == "1. Defender is done."
     # the next turn has 5 s from the arrival of the press
     assert view_of(rig)["clock"]["due_s"] == 9.9

@@ -79,8 +79,7 @@ def test_the_list_is_in_the_viewers_language(rig: WebRig) -> None:
 
     # another browser reads the same in Spanish
     browser.set_cookie("language", "es")
-    spanish_page = page_text(browser, "/history")
-    assert re.search(r"2023-11-14.*Ann &amp; Co se rinde\.", spanish_page)
+    assert re.search(r"2023-11-14.*Ann &amp; Co se rinde\.", page_text(browser, "/history"))
 
 
 # ---- a game --------------------------------------------------------------------------------------

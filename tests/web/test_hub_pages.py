@@ -143,10 +143,8 @@ def test_a_table_is_watched_by_its_number(app: Flask) -> None:
     # the streams of the page and of the overlay send the board at once
     for path in ("/live/watch/1", "/live/overlay/1"):
         with browser.get(path, buffered=False) as stream:
-            retry = next(stream.response)
-            first = next(stream.response)
-        assert retry == b"retry: 1000\n\n"
-        assert b'class="board"' in first
+            assert next(stream.response) == b"retry: 1000\n\n"
+            assert b'class="board"' in next(stream.response)
 
 
 def test_the_overlay_shows_board_orders_and_names(app: Flask) -> None:
@@ -166,7 +164,7 @@ def test_spectators_see_every_record_after_the_delay() -> None:
     """
     clock = FakeClock()
     room = room_of_one(clock, delay_s=60)
-    records = played_records("outbuffered", 2, 1)
+    records = played_records("outbuffered", decisions=2, seed=1)
     feed = room.feed("a")
     with open_hub_pages(room, clock) as app:
         # receive a record each second, which takes less than the delay: nothing appears yet

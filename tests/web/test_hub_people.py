@@ -92,8 +92,10 @@ def test_guessing_codes_and_making_cards_are_limited(app: Flask, league: League)
     # a card can be shown only at a table of this hub
     for table, status in (("a" * 16, 200), ("b" * 16, 404)):
         body = {"code": mara.code, "table": table}
-        answer = browser.post("/api/hub/card", json=body, environ_overrides=ELSEWHERE)
-        assert answer.status_code == status
+        assert (
+            browser.post("/api/hub/card", json=body, environ_overrides=ELSEWHERE).status_code
+            == status
+        )
 
     # of twelve cards at once, an address gets eight
     statuses = [post("/card/make", near, name=f"n{number}") for number in range(12)]

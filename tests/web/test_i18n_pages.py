@@ -194,7 +194,9 @@ def test_pages_of_shared_phones_and_pads_are_translated(rig: WebRig) -> None:
     fetch(stranger, untranslated, "/join", "/join/south")
 
     # the key Back, held for two seconds, releases the pad's seat for a phone
-    rig.table.press(Press(Seat.SOUTH, PadKey.BACK, rig.clock.monotonic_s(), True, True))
+    rig.table.press(
+        Press(Seat.SOUTH, PadKey.BACK, rig.clock.monotonic_s(), is_held=True, is_long=True)
+    )
     rig.table.step()
     fetch(stranger, untranslated, "/seat/south", "/")
 

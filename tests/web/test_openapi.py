@@ -56,8 +56,7 @@ def path_of(rule: Rule) -> str:
 
 
 def test_fields_are_described_by_their_docstrings(document: dict[str, Any]) -> None:
-    problem = document["components"]["schemas"]["Problem"]
-    home = problem["properties"]["home"]
+    home = document["components"]["schemas"]["Problem"]["properties"]["home"]
     assert home["description"] == "Where it belongs. None if it belongs beside the board."
 
 

@@ -19,8 +19,7 @@ def test_an_opponent_comes_changes_and_leaves(rig: WebRig) -> None:
 
     # Ada asks Pip to play the free seat
     assert 'data-post="/api/seat/north/machine"' in page_text(ada, "/seat/south")
-    answer = ada.post(path, json={"name": "Pip"})
-    assert answer.json == {"seat": "north", "name": "Pip"}
+    assert ada.post(path, json={"name": "Pip"}).json == {"seat": "north", "name": "Pip"}
     assert view_of(rig)["seats"]["north"]["door"] == "machine"
     unknown = error_of(ada.post(path, json={"name": "../Pip"}))
     assert unknown["message"] == "There is no such opponent: choose one of Pip, Bo and Zeno"

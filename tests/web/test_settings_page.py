@@ -136,8 +136,9 @@ def test_a_needed_restart_comes_after_the_game(tmp_path: Path) -> None:
         # the game is over
         rig.table.abandon()
         notices_after(rig, 0)
-        words = "New settings: the table starts again in a moment."
-        assert notices_after(rig, RESTART_AFTER_S) == (words,)
+        assert notices_after(rig, RESTART_AFTER_S) == (
+            "New settings: the table starts again in a moment.",
+        )
         assert rig.restarts == [], "the table must not restart without a notice"
         notices_after(rig, 0)
         assert rig.restarts == [True]
@@ -237,9 +238,10 @@ def test_a_backup_is_saved_and_staged(tmp_path: Path, monkeypatch: pytest.Monkey
         rig.table.new_game("outbuffered", {}, 1)
         rig.table.abandon()
         with rig.host.get("/settings/backup.zip") as answer:
-            name = answer.headers["Content-Disposition"]
+            assert answer.headers["Content-Disposition"].startswith(
+                "attachment; filename=tabletop-companion-"
+            )
             content = answer.get_data()
-        assert name.startswith("attachment; filename=tabletop-companion-")
         assert rig.upkeep.last_backup_s() is not None
         assert "settings.toml" in zipfile.ZipFile(io.BytesIO(content)).namelist()
 

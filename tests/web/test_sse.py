@@ -75,8 +75,7 @@ def test_freeing_a_seat_ends_its_stream(rig: WebRig) -> None:
         chunks = iter(stream.response)
         assert "Menu" in (next(chunks) + next(chunks)).decode()
         rig.table.free_seat(Seat.SOUTH)
-        last_chunk = next(chunks).decode()
-        assert last_chunk == 'data: <main id="live" data-go="/join/south"></main>\n\n'
+        assert next(chunks) == b'data: <main id="live" data-go="/join/south"></main>\n\n'
 
 
 # ---- real connections ----------------------------------------------------------------------------

@@ -103,8 +103,8 @@ def test_the_next_player_never_sees_the_sealed_order(rig: WebRig) -> None:
         assert "5a17" not in page
 
     # Eve takes the order back, to hand in one of her own
-    answer = next_player.post("/api/seat/south/take-back", json={"moment": moment})
-    assert answer.status_code == 200
+    body = {"moment": moment}
+    assert next_player.post("/api/seat/south/take-back", json=body).status_code == 200
 
 
 def test_a_forged_cookie_opens_nothing(rig: WebRig) -> None:

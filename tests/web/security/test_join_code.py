@@ -62,7 +62,9 @@ def test_nobody_sits_down_without_the_code(cafe: WebRig) -> None:
 def test_strangers_need_the_code_for_pad_seats(cafe: WebRig) -> None:
     cafe.table.take_seat(Seat.SOUTH, "", "pad")
     # the key Back, held for two seconds, releases the pad's seat for a phone
-    cafe.table.press(Press(Seat.SOUTH, PadKey.BACK, cafe.clock.monotonic_s(), True, True))
+    cafe.table.press(
+        Press(Seat.SOUTH, PadKey.BACK, cafe.clock.monotonic_s(), is_held=True, is_long=True)
+    )
     cafe.table.step()
     phone = stranger(cafe)
     assert 'id="code"' in page_text(phone, "/seat/south")
