@@ -163,6 +163,7 @@ class FakePicamera2:
         return {"buffer_count": 6, "sensor": {}, **streams}
 
     def configure(self, configuration: dict[str, Any]) -> None:
+        """Set the sizes of the pictures, which needs contiguous memory for all their buffers."""
         assert not self.started, "Picamera2 refuses to configure a camera that runs"
         width, height = configuration["main"]["size"]
         output = (configuration.get("sensor") or {}).get("output_size", (width, height))
@@ -227,6 +228,7 @@ class FakePicamera2:
         self.controls.append(controls)
 
     def capture_request(self, wait: bool) -> Any:
+        """Ask for a picture. Return a job whose `get_result` waits for it or raises `trouble`."""
         assert wait is False
         self.pending += 1
 

@@ -204,6 +204,11 @@ class SlowScouts:
         return moves | self.legal_rocks() | (set() if moves else {"."})
 
     def legal_moves(self) -> set[str]:
+        """Return the dashes and jumps of all scouts on top that have not moved in this turn.
+
+        A dash goes to a neighbouring square, also onto one scout. Only a scout that is alone on its
+        square jumps.
+        """
         moves = set()
         for here, scouts in self.board.items():
             if not scouts or scouts[-1]["seat"] != self.seat or scouts[-1]["id"] in self.moved_ids:
@@ -224,6 +229,11 @@ class SlowScouts:
         return moves
 
     def jump_chains(self, path: list[Place], has_intel: bool) -> list[list[Place]]:
+        """Return all ways to go on jumping after a path, by one jump or more.
+
+        A jump goes over exactly one scout to an empty square. The jumping scout has left `path[0]`,
+        so nobody is there to jump over.
+        """
         paths = []
         for x, y in _STRAIGHT_DIRECTIONS:
             over = (path[-1][0] + x, path[-1][1] + y)
@@ -258,6 +268,10 @@ class SlowScouts:
         return rocks
 
     def may_cover(self, letter: str, covered: list[Place]) -> bool:
+        """Return whether the seat on turn still has this rock, and it fits on these squares.
+
+        They must be free, and no rock may lie on a square beside them.
+        """
         if (self.seat, letter) in self.rocks:
             return False
         for place in covered:
@@ -292,6 +306,7 @@ class SlowScouts:
             self.move(parse_place(names[0]), parse_place(names[-1]))
 
     def move(self, here: Place, there: Place) -> None:
+        """Move the scout on top of a square. It may get intel on the far rank, or bring it home."""
         scout = self.board[here].pop()
         self.board[there].append(scout)
         self.moved_ids.append(int(str(scout["id"])))

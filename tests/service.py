@@ -473,6 +473,7 @@ def browser_with(*flags: str) -> Iterator[Window]:
 
 
 def _start_window(is_whole: bool, flags: tuple[str, ...] = ()) -> Window:
+    """Start a Chromium with its driver, or skip or fail the test if one is not installed."""
     shell = None if is_whole else shutil.which(HEADLESS_SHELL)
     chromium = shell or shutil.which("chromium")
     driver = shutil.which("chromedriver")

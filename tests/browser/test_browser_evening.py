@@ -65,6 +65,10 @@ def choose_in_menu(window: WebDriver, action: str) -> None:
 def test_guests_learn_play_and_leave(
     tmp_path: Path, wall: WebDriver, ann: WebDriver, ben: WebDriver
 ) -> None:
+    """Let guests who have never seen the table find their way by the table screen and two phones.
+
+    All pages must follow each other, and nobody may need the owner.
+    """
     with in_process_service(tmp_path) as service:
         # A new table shows all games, a code for each side, and none of the owner's words.
         wall.get(service.url)
@@ -75,7 +79,8 @@ def test_guests_learn_play_and_leave(
         for word in ("Host", "Watch", "Print", "Workbench", service.host_key):
             assert word not in page
 
-        # A single guest begins a lesson on the table screen itself, and leaves it again.
+        # A single guest begins a lesson on the table screen itself, and leaves it again. The page
+        # `/here` shows table and seat side by side for that.
         tap(wall, ".rows [data-body*=outbuffered]")
         until("how to win", lambda: len(texts_of(wall, ".win-tiles b")) == 3)
         assert phase(service) == "lobby"

@@ -34,6 +34,7 @@ def press(window: WebDriver, key: str, words: str) -> None:
 
 
 def test_a_replay_moves_by_keys_slider_and_links(tmp_path: Path) -> None:
+    """Open the replay of a game from the list of games, and go through its scenes in every way."""
     with open_web_rig(tmp_path) as rig:
         # the history has two games, of which the first is shown
         rig.table.take_seat(Seat.SOUTH, "Ann")

@@ -65,6 +65,7 @@ def wait_for_letters(window: WebDriver, letters: str) -> None:
 
 
 def test_slots_are_replaced_moved_and_cleared(seat: WebDriver) -> None:
+    """Change a draft in every way that the page has. The slots must always show what it is now."""
     # The keyboard enters orders by letters and arrows. Backspace removes the last one, here D.
     seat.find_element(By.TAG_NAME, "body").send_keys("d", Keys.BACKSPACE, Keys.ARROW_UP, "ds")
     wait_for_letters(seat, "UDS")

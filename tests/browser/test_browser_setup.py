@@ -32,6 +32,7 @@ EXPECTED_MESSAGES = (
 
 
 def test_host_pages_start_games_and_restart_the_service(tmp_path: Path) -> None:
+    """Do what an owner does on the first evening. A game that has ended must stay ended."""
     port = str(free_port())  # the page must find it again after the restart
     with (
         service_process(tmp_path, "--simulate", "--port", port) as service,

@@ -163,7 +163,7 @@ def lose_file(name: str, page_loads: int) -> Callable[[], Response | None]:
 
 @pytest.mark.parametrize("name", ["squares.js", "phone.css"])
 def test_a_page_that_lost_a_file_reloads(tmp_path: Path, window: WebDriver, name: str) -> None:
-    # A script is missing that makes keys work, or a style sheet. The page loads itself again.
+    """Lose a script that makes keys work, or a style sheet. The page must load itself again."""
     with open_south_page(tmp_path, window) as (rig, url):
         rig.sit("north", "Jonas")
         rig.start_game()
@@ -221,7 +221,10 @@ def test_a_page_reloads_only_once(tmp_path: Path, window: WebDriver) -> None:
 def test_orders_need_no_storage_of_the_browser(
     tmp_path: Path, window: WebDriver, storage: str
 ) -> None:
-    # before the page's own scripts, let its storage fail
+    """Let the storage fail in which pages keep drafts. Some browsers forbid it, or give no room.
+
+    Orders must be entered and handed in nevertheless.
+    """
     added = cdp(window, "Page.addScriptToEvaluateOnNewDocument", source=storage)
     try:
         with open_south_page(tmp_path, window) as (rig, url):

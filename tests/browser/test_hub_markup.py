@@ -49,6 +49,7 @@ def encode_with_markup(message: dict[str, Any]) -> bytes:
 
 
 def test_markup_stays_text_on_every_page(tmp_path: Path) -> None:
+    """Open all pages of a hub on which something of tables, players or tournaments is shown."""
     # Five tables send a game each, and their state, all full of markup.
     clock = FakeClock()
     room = HubRoom(SCRIPT, clock)
