@@ -63,6 +63,7 @@ class GameLine:
     options: tuple[tuple[str, str], ...]
     """Title and choice of each option that differs from its default."""
     turns: int
+    """Number of turns in the game file, each of which is one decision."""
     ending: Ending
     winners: tuple[Seat, ...] = ()
     reason: str = ""
@@ -91,8 +92,9 @@ class HighlightedEvent:
     """A memorable event of a replay."""
 
     scene_index: int
-    """Index in the replay of the scene in which it happens."""
+    """Index in the replay of the scene in which the event happens."""
     turn: int
+    """Number in the game file of the turn in which the event happens."""
     event: Event
 
 
@@ -105,7 +107,7 @@ class ReplayScene:
     """
 
     turn: int
-    """Number of the turn from 1 on. 0 is the start."""
+    """Number of the turn in the game file, from 1 on. 0 is the start."""
     stage: int
     """Number of the stage in its turn from 1 on. 0 in a turn without stages."""
     stages: int
@@ -136,9 +138,9 @@ class TurningPoint:
     turn: int
     """Number of the turn in the game's own count."""
     scene_index: int
-    """Index of its last scene in the replay."""
+    """Index of the turn's last scene in the replay."""
     words: str
-    """Sentence on its most memorable event, or empty."""
+    """Sentence on the turn's most memorable event, or empty."""
 
 
 @dataclass(frozen=True)
@@ -148,6 +150,7 @@ class Finale:
     number: int
     kit: Kit
     turns: int
+    """Number of turns in the game's own count."""
     winners: tuple[Seat, ...]
     names: Mapping[Seat, str]
     """Names of the players at the end, or of their sides."""

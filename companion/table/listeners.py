@@ -32,6 +32,7 @@ class TableListener:
     """
 
     on_signal: Callable[[Signal], None] = _ignore
+    """Called with every cue and its seats."""
     on_lamps: Callable[[Mapping[Seat, SeatLamps], bool], None] = _ignore
     """Called with the lasting lamps and whether the table is in trouble, on connecting and after
     every change.
