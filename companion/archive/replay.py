@@ -157,12 +157,12 @@ class Replay:
                         highlights.append(HighlightedEvent(scene_index, turn.number_in_file, event))
         return tuple(highlights)
 
-    def known_to(self, turn: int, seat: Seat) -> tuple[MachineTurn, str] | None:
-        """Return what a seat could know when it acted in a turn, and the action that it chose.
+    def decision_of(self, turn: int, seat: Seat) -> tuple[MachineTurn, str] | None:
+        """Return a seat's decision in a turn, and the action that the seat chose.
 
-        `turn` is the number of the turn in the file. The coach asks a bot about the same situation,
-        so what the seat could know is given as the request to a machine player. Return None if the
-        seat did not act in this turn.
+        `turn` is the number of the turn in the file. The decision has only what the seat could know
+        then. It has the form in which machine players get theirs, because the coach asks a bot what
+        it would have done. Return None if the seat did not act in this turn.
         """
         past = self.turns[turn - 1]
         if seat not in past.actions:
@@ -172,7 +172,7 @@ class Replay:
         for hidden in self.game.hidden_options(self._options) or ():
             options.pop(hidden, None)
         earlier = self.turns[: turn - 1]
-        known = MachineTurn(
+        decision = MachineTurn(
             seat=seat,
             name="",
             game=self.game.name,
@@ -184,7 +184,7 @@ class Replay:
             is_due=False,
             due_s=None,
         )
-        return known, past.actions[seat].action
+        return decision, past.actions[seat].action
 
     def spell_action(self, seat: Seat, moment: str, action: str) -> tuple[SpelledOrder, ...]:
         """Return an action in words and drawings, in the situation before the turn of this moment.

@@ -196,13 +196,13 @@ def test_a_review_uses_what_the_seat_knew(archive: ArchiveRig, name: str) -> Non
     replay = archive.history.replay(1)
     for turn in replay.turns:
         for seat in SEATS:
-            known = replay.known_to(turn.number_in_file, seat)
-            assert (known is not None) is (seat in turn.actions)
-            if known is not None:
-                machine_turn, action = known
-                assert (machine_turn.moment, action) == (turn.moment, turn.actions[seat].action)
+            decision_and_action = replay.decision_of(turn.number_in_file, seat)
+            assert (decision_and_action is not None) is (seat in turn.actions)
+            if decision_and_action is not None:
+                decision, action = decision_and_action
+                assert (decision.moment, action) == (turn.moment, turn.actions[seat].action)
                 # the events of all turns before this one
-                assert len(machine_turn.events) == turn.number_in_file - 1
+                assert len(decision.events) == turn.number_in_file - 1
 
 
 def test_photographs_belong_to_the_end_of_their_turn(archive: ArchiveRig) -> None:

@@ -181,7 +181,7 @@ class HistoryPages(TableRouteGroup):
             raise NotFound
         reviews = self._reviews.setdefault(replay, {})
         if turn not in reviews:
-            views_and_actions = {seat: replay.known_to(turn, seat) for seat in SEATS}
+            views_and_actions = {seat: replay.decision_of(turn, seat) for seat in SEATS}
             # a seat that did nothing in this turn has no view and action, and is not judged
             reviews[turn] = {
                 seat: coach.review(*view_and_action, replay.spell_action)
