@@ -86,7 +86,8 @@ def _begin_action(log: _ActionLog, action: Action) -> None:
 class _ActionLog(TurnLog):
     """The position while an action is carried out, with its events and stages.
 
-    `carry_out` makes one for each action. `finish_action` returns the step to the next state.
+    `carry_out` makes one for each action. `state` is the position before the action. Methods change
+    the other attributes, and `finish_action` returns the step to the next state.
     """
 
     def __init__(self, state: State) -> None:
@@ -103,8 +104,8 @@ class _ActionLog(TurnLog):
     def finish_stage(self, title: str, *, is_decided: bool = True) -> None:
         """Add a stage with the events and the sums since the last one.
 
-        Without `is_decided` another face-off follows. Players may or may not have moved the pieces
-        of the action already, so the stage then expects no layout.
+        Without `is_decided` the face-off is repeated, or another one follows. Players may or may
+        not have moved the pieces of the action already, so the stage then expects no layout.
         """
         layout = (
             layout_of(self.piece_squares, self.turns_to_miss, self.ball) if is_decided else None
