@@ -125,7 +125,7 @@ _OUTSIDE_PICTURE = SquareMeasurement(0, 0, None, 0, False)
 def measure_squares(luma: Luma, kit: Kit, pose: Pose) -> dict[Square, SquareMeasurement]:
     """Return what is measured in each square on which pieces can be.
 
-    `luma` is a (height, width) picture, and `pose` that of the board in it.
+    `luma` is a (height, width) picture, and `pose` the pose of the board in it.
     """
     board = kit.board
     squares = [square for square in board.squares if square not in board.holes]
@@ -175,9 +175,9 @@ def _slopes(picture: Luma) -> NDArray[np.float32]:
 def _blur_px(slopes: NDArray[np.float32], reblurred: NDArray[np.float32]) -> float | None:
     """Return the blur (standard deviation) of the sharpest edges in px.
 
-    Returns None if there are no edges. `slopes` are those of the picture, and `reblurred` those
-    after an extra blur of `_REBLUR_PX`. The softer an edge is, the less the extra blur reduces its
-    slope.
+    Returns None if there are no edges. `slopes` are the slopes of the picture, and `reblurred` the
+    slopes after an extra blur of `_REBLUR_PX`. The softer an edge is, the less the extra blur
+    reduces its slope.
     """
     values = slopes.ravel()
     # The steepest hundredth of all pixels.
@@ -214,7 +214,7 @@ def advise(
 ) -> tuple[Advice, ...]:
     """Return what to do about weak squares, the advice that helps most of them first.
 
-    `weaknesses` are those of all squares of the board in view. Strong squares have none.
+    `weaknesses` has an entry for each square of the board in view, which is empty for a strong one.
     """
     # Each advice with the number of squares that it helps.
     advice: list[tuple[int, Advice]] = []

@@ -61,7 +61,7 @@ def rig_of(game: str, layout: Layout, **view: Any) -> BoardRig:
 
 
 def test_big_pieces_have_a_square_when_turned() -> None:
-    """The square of a piece that covers several squares is that of its lower left corner."""
+    """A piece that covers several squares counts as standing on the lower left one of them."""
     rig = rig_of("scouts", LAYOUTS["scouts"])
     pitch = rig.kit.board.pitch_mm
     rock = rig.piece("white rock").id
@@ -229,7 +229,7 @@ def test_markers_tell_equal_scouts_apart() -> None:
     d1 = Square.parse("d1")
     markers = rig.read(3).markers
     assert len(set(markers.values())) == 2
-    # the scout of c1 moves onto that of d1, and its marker shows which of the two is on top
+    # the scout of c1 moves onto the scout of d1, and the marker shows which of the two is on top
     mover = next(piece for piece in rig.table.pieces() if piece.square == c1)
     rig.table.move_to(mover.id, d1)
     after = rig.read(3)

@@ -34,7 +34,7 @@ def count_descriptors_and_threads() -> tuple[int, int]:
 
 
 def take_pictures(camera: PiCamera) -> None:
-    """Take five pictures, since those that were already on their way still arrive."""
+    """Take five pictures, because pictures that were already on their way still arrive."""
     for _ in range(5):
         camera.frame()
 

@@ -28,7 +28,7 @@ from vision.simulation.view import CameraView
 KIT = KITS["binmat"]
 CARDS = KIT.deck.cards if KIT.deck else ()
 VIEW = CameraView(width=1920, height=1080, tilt_deg=25.0)
-# Zones: rank 1 is that of South, rank 2 that of North.
+# Zones of South (rank 1) and of North (rank 2).
 C1, C2, D1 = Square(2, 0), Square(2, 1), Square(3, 0)
 # A card is named by its value and its suit. Fans are listed from the bottom to the top.
 TWO_FANS: Layout = {C1: ("4^", "9^", "9#"), C2: ("7&", "*!")}

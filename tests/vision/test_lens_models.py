@@ -196,7 +196,7 @@ def render_two_sheets(kit: Kit, layout: Layout, **more: float) -> tuple[Luma, Ca
     ],
 )
 def test_a_second_sheet_is_not_read_instead(game: str, hidden: str) -> None:
-    """Hide corner markers of the board with pieces, while those of the bare one are visible.
+    """Hide corner markers of the board with pieces, while the bare board shows all of its own.
 
     The reader may not find a board then, but it must not read the bare one as the board in play.
     """

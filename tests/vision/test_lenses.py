@@ -164,7 +164,7 @@ def test_lenses_are_stored_every_five_minutes(tmp_path: Path) -> None:
     assert not path.exists()
 
     # The key is the camera's identity and the size of its pictures. The spread is a little smaller
-    # than that of the estimate, because the prior of a lens adds information.
+    # than in the estimate, because the prior of a lens adds information.
     store.save_periodically(IdleCamera(), estimate_of(Lens(0.8), 0.01), make_pose(), 300.0)
     assert json.loads(path.read_text()) == {
         "usb 046d:082d:A1 1920x1080": {

@@ -128,7 +128,7 @@ def test_little_memory_means_smaller_pictures(
     output: tuple[int, int],
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """An imx219 has modes of several sizes. `output` is that of the sensor."""
+    """An imx219 has modes of several sizes. `output` is the size in which the sensor is read."""
     pi.info[0]["Model"] = "imx219"
     pi.contiguous_bytes = megabytes << 20
     camera = open_pi()

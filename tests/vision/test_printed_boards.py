@@ -34,7 +34,7 @@ def test_a_bare_board_is_read_as_empty(game: str, light: str) -> None:
 def test_printed_titles_are_no_cards() -> None:
     """Read a fan in each zone of lanes 0, 1, 4 and 5.
 
-    Those of South begin at the title in lanes 0 and 1, those of North at the one in 4 and 5.
+    South's fans begin at the printed title in lanes 0 and 1, North's at the title in 4 and 5.
     """
     kit = KITS["binmat"]
     assert kit.deck is not None

@@ -129,7 +129,7 @@ def test_a_hand_hides_its_square(table: SimulatedTable) -> None:
 
 
 def test_seeded_noise_changes_from_frame_to_frame() -> None:
-    """Two cameras of the same seed have the same frames, and those of one camera differ.
+    """Two cameras of the same seed have the same frames, but two frames of one camera differ.
 
     The difference of two frames with noise of 3 levels has a deviation of 3 * sqrt(2) = 4.2.
     """

@@ -39,7 +39,7 @@ class Cameras:
     """How to open cameras, and where to save their lenses."""
 
     open: Callable[[str], Camera]
-    """Opens a camera by its source. An empty source stands for that of the settings."""
+    """Opens a camera by its source. An empty text stands for the source of the settings."""
     expects_camera: Callable[[], bool] = lambda: True
     """Returns whether it is a fault if no camera was ever in use. Called only then."""
     lenses: LensStore | None = None

@@ -50,9 +50,10 @@ def list_cameras() -> tuple[CameraOffer, ...]:
 def open_camera(
     settings: CameraSettings, clock: Clock, source: str = "", phone: PhoneLink | None = None
 ) -> Camera:
-    """Open the camera of a source, or that of the settings. Raises `CameraError` if there is none.
+    """Open the camera of a source. An empty text stands for the source of the settings.
 
-    `phone` is the link to an old phone if one may be the camera.
+    `phone` is the link to an old phone if one may be the camera. Raises `CameraError` if there is
+    no such camera, or if it cannot be opened.
     """
     source = (source or settings.source).strip()
     kind, _, which = source.partition(":")

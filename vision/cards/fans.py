@@ -40,8 +40,8 @@ from vision.pose.pose import Points, rectangle_corners_mm
 # The name of a visible card that could not be read.
 UNREAD = "X"
 
-# Maximum difference in mm between the distance of two markers and that of both markers on a printed
-# card. If it is larger, the two markers belong to two cards.
+# Maximum difference in mm between the distance of two markers and the distance of both markers on a
+# printed card. If it is larger, the two markers belong to two cards.
 _MAX_DISTANCE_ERROR_MM = 6.0
 
 # Maximum difference between the direction of the line through two markers and the one that follows
@@ -76,7 +76,7 @@ class OpenCard:
     quads_mm: tuple[Points, ...]
     """Its visible markers on the board, (4, 2) mm each, the upper left corner first."""
     outline: Points
-    """(4, 2) mm: its corners. For a card that was not read, those of its marker."""
+    """(4, 2) mm: the corners of the card, or of its marker if the card was not read."""
 
     @property
     def middle(self) -> Points:
@@ -220,7 +220,7 @@ def order_fan(cards: Sequence[OpenCard], direction: float, deck: Deck) -> tuple[
     along_mm = _distances_mm(cards, direction, deck)
     names = [card.name for card in cards]
     is_read = UNREAD not in names
-    # Whether the card of the row lies lower than that of the column.
+    # Whether the card of the row lies lower than the card of the column.
     is_below = above.T.copy()
     for i, j in combinations(range(len(cards)), 2):
         if above[i, j] or above[j, i]:
@@ -281,8 +281,8 @@ def _distances_mm(cards: Sequence[OpenCard], direction: float, deck: Deck) -> li
 
     `direction` is as in `order_fan`.
     """
-    # The position of an unread card is that of its visible marker, which is the one next to its
-    # seat. The middle of the card is farther away.
+    # An unread card has the position of its visible marker, which is the one next to the seat.
+    # The middle of the card is farther away.
     marker_to_middle = float(_marker_offset(deck)[1])
     distances = []
     for card in cards:

@@ -51,7 +51,7 @@ from vision.pose.pose import Points
 # which is a seventh.
 _MAX_SIDE_ERROR = 0.12
 
-# Threshold from which a soft marker is taken for that of one certain card. Measured over 300
+# Threshold from which a soft marker is taken for the marker of one card. Measured over 300
 # tables: a wrong card reaches a correlation of .68 and a margin of .12 at most.
 _ONE_CARD_THRESHOLD = MatchThreshold(correlation=0.78, margin=0.18)
 
@@ -119,7 +119,7 @@ class CardFinder:
                 if guess is not None:
                     _add_quad(quads_by_name, self._names[guess.marker], guess.corners_px, side_px)
 
-            # 5. Bold print that is a marker, but not clearly that of one card.
+            # 5. Bold print that is the marker of a card, but it is not clear of which one.
             for blob in _apart_from(blobs, quads_by_name, apart_px):
                 if self._best_guess(sharp, blob, _ANY_CARD_THRESHOLD) is not None:
                     unclear_quads.append(blob)
@@ -212,7 +212,7 @@ def _bold_squares(view: CardView, side_px: float) -> list[Points]:
 
 
 def _marker_sized(quads: Points, side_px: float) -> list[Points]:
-    """Return those of the quadrangles (N, 4, 2) that have the size of a marker."""
+    """Return the quadrangles among (N, 4, 2) that have the size of a marker."""
     # All four sides, relative to a marker's side.
     sides = np.linalg.norm(quads - np.roll(quads, -1, axis=1), axis=2)
     return list(quads[(np.abs(sides / side_px - 1) <= _MAX_SIDE_ERROR).all(axis=1)])

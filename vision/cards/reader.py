@@ -34,7 +34,7 @@ CARD_Z_MM = 0.3
 # Maximum distance in mm by which cards stick out of the board. Larger: each view takes more time.
 _MAX_OUTSIDE_MM = 40.0
 
-# Resolution of the view from above, relative to that of the picture in the middle of the board. It
+# Resolution of the view from above, relative to the picture's own in the middle of the board. It
 # is larger than 1, so that the nearer half keeps its resolution. Larger: each picture takes more
 # time. Smaller: less is read.
 _MAGNIFICATION = 1.3

@@ -289,7 +289,7 @@ def scan_parts(luma: Luma, boxes: Iterable[Box], min_side_px: float) -> list[Sig
     for rows, columns in boxes:
         # OpenCV needs contiguous memory, not a view of a larger picture.
         part = np.ascontiguousarray(luma[rows, columns])
-        # From x and y within the part to those of the picture.
+        # Convert from x and y within the part to x and y in the picture.
         corner = columns.start, rows.start
         for sighting in finder.find(part, min_side_px).sightings:
             sightings.append(Sighting(sighting.marker, sighting.corners_px + corner))

@@ -240,7 +240,8 @@ def _match_template(view: Luma, marker: int) -> tuple[float, Points]:
     half = cv2.resize(view, None, fx=0.5, fy=0.5, interpolation=cv2.INTER_AREA)
     correlations = cv2.matchTemplate(half, _small_print(marker), cv2.TM_CCOEFF_NORMED)
     _, highest, _, corner = cv2.minMaxLoc(correlations)
-    # From pixels of the half view to those of the view, where the first pixel's centre is (0, 0).
+    # Convert from pixels of the half view to pixels of the view. In both, the centre of the first
+    # pixel is (0, 0).
     upper_left = 2 * np.array(corner) - 0.5
     square = np.array([[0, 0], [1, 0], [1, 1], [0, 1]])
     return float(highest), upper_left + _MARKER_PX * square

@@ -68,8 +68,8 @@ _MIN_BRIGHTNESS = 4.0
 # Number of rows of blocks over which gains are averaged. Bands of lamps are wider.
 _SMOOTH_ROWS = 5
 
-# A global gain and offset is used only if its residual is below this share of that of the row
-# gains. Otherwise a hand that covers much of the picture would look like a change of light.
+# A global gain and offset are used only if their residual is below this share of the residual of
+# the row gains. Otherwise a hand that covers much of the picture would look like a change of light.
 _MAX_RESIDUAL_RATIO = 0.8
 
 # ---- noise ----

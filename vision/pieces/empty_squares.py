@@ -10,7 +10,7 @@ tests, and a square that passes one of them is empty:
 3. Under a shadow with edges: compute what light can explain the brightness of its paper, remove
    that light, and look for paper and outline (`find_shaded_squares`). This is slow.
 
-The words, and the arrays that they stand for, are those of `snapshots.py` and `square_cells.py`:
+These words, and the arrays that they stand for, come from `snapshots.py` and `square_cells.py`:
 
 - A *cell* is what the view from straight above shows of one square and the edges of its neighbours:
   (side, side) pixels, or (N, side, side) for N squares.
@@ -162,14 +162,14 @@ class EmptyAppearance:
     """(12,): the depths of the parts of its outline in the newest picture."""
 
 
-# The known appearances of a board's squares: of those that were seen empty.
+# The known appearances of a board's squares, as far as they were seen empty.
 EmptyAppearances = Mapping[Square, EmptyAppearance]
 
 
 def find_empty_squares(
     appearances: EmptyAppearances, board: Board, snapshot: Snapshot, squares: Iterable[Square]
 ) -> set[Square]:
-    """Return those of these squares of a snapshot that are certainly empty, in plain light."""
+    """Return which of these squares of a snapshot are certainly empty, in plain light."""
     cells = cells_of(board)
     empty = set[Square]()
     plain = list[Square]()
@@ -333,7 +333,7 @@ def _matches_appearance(snapshot: Snapshot, square: Square, appearance: EmptyApp
 def _is_smooth(cells: SquareCells, snapshot: Snapshot, row: int) -> bool:
     """Return whether a square's paper changes only gently, as in the soft edge of a shadow.
 
-    `row` is that of the square in the snapshot.
+    `row` is the square's row in the snapshot.
     """
     log_tones = np.log(np.maximum(snapshot.tones[row], _MIN_LOG_TONE))
     values = cv2.GaussianBlur(log_tones, (0, 0), _SMOOTH_PX)
@@ -375,7 +375,7 @@ def _shows_outline(
 ) -> Mask:
     """Return (N,): whether each square's outline is present, where it is visible.
 
-    `rows` (N,) are those of the squares in the snapshot. The parts of an outline have to be at
+    `rows` (N,) are the squares' rows in the snapshot. The parts of an outline have to be at
     least as deep as `min_depths` (12,). A square that `is_dim` (N,) passes only if the dimness is
     a shadow that also falls on the outline.
     """

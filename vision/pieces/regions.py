@@ -38,7 +38,7 @@ _INNER_SHARE = 0.4
 def extend_by_markers(
     blocks: BlockMask, sightings: Iterable[Sighting]
 ) -> tuple[BlockMask, list[Sighting]]:
-    """Return the blocks (rows, columns) with all those of markers that touch them.
+    """Return the blocks (rows, columns), extended by all blocks of markers that touch them.
 
     Each marker that touches a block adds all blocks of its bounding box. The second result is the
     list of these markers.

@@ -1,4 +1,4 @@
-"""Detection of empty squares under shadows with edges, as those of a window, a lamp or a blind.
+"""Detection of empty squares under shadows with edges, such as shadows of a window or a blind.
 
 A shadow darkens paper, outline and neighbours alike, and it continues beyond the square. Its edge
 is nearly a straight line: the light changes across the edge, but hardly along it. So for one square

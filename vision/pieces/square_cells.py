@@ -26,7 +26,7 @@ One cell:
     |                     |
     +---------------------+
 
-Lengths in mm are those of the printed boards, whose lines are 0.5 to 0.8 mm wide, plus room for
+Lengths in mm follow from the printed boards, whose lines are 0.5 to 0.8 mm wide, plus room for
 blur and for a slightly wrong pose. They were chosen by trial on rendered tables.
 """
 

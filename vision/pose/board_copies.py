@@ -70,7 +70,7 @@ def group_by_board(
 ) -> list[Quads]:
     """Return the corner markers in groups that each fit one board, the largest group first.
 
-    `size` is that of the picture. Groups of one marker are dropped.
+    `size` is the size of the picture. Groups of one marker are dropped.
     """
     remaining = list(corners)
     groups = list[Quads]()

@@ -162,7 +162,8 @@ def fit_lines(
 ) -> Fit:
     """Return the fit, refined with all printed lines that are unambiguous in the picture.
 
-    `fit` is that of the markers alone, and has a covariance. `prior` is that of the lens.
+    `fit` is the fit to the markers alone, which has a covariance. `prior` is what is assumed about
+    the lens.
     """
     printed = printed_lines_of(board)
     middles_mm = printed.middles_mm
@@ -238,7 +239,7 @@ class _TagArrays:
         corners_mm = np.nan_to_num(pose.to_plane(self._corners_px, self._heights_mm))
         corners = _to_complex(corners_mm).reshape(-1, 4)
         middles = corners.mean(axis=1, keepdims=True)
-        # The best rotation is the mean direction of the corners relative to those of the model.
+        # The best rotation is the mean direction of the corners, relative to the model's corners.
         turns = (np.conj(self._models) * (corners - middles)).sum(axis=1, keepdims=True)
         turns = turns / np.maximum(np.abs(turns), 1e-9)
         squares = (middles + self._models * turns).ravel()

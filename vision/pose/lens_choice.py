@@ -74,8 +74,8 @@ _CHECK_PX = 6.0
 # Minimum share of the lines that must be found for a check. With fewer, the corners decide.
 _MIN_FOUND_SHARE = 0.3
 
-# Minimum share of the lines found that must lie near those of the fit (see `_are_near`). Also used
-# by `try_model`.
+# Minimum share of the lines found that must be near where the pose predicts them (see `_are_near`).
+# `try_model` uses it, too.
 _MIN_NEAR_SHARE = 0.75
 
 # Maximum offset of these lines from where a right pose predicts them. If too few lines are found,
@@ -128,7 +128,7 @@ _MIN_MATCHING_SHARE = 0.5
 
 
 def model_priors(lens: Lens, focal_sigma: float) -> Iterator[LensPrior]:
-    """Yield the prior of the assumed lens first, then those of models with more freedom.
+    """Yield the prior of the assumed lens first, and then the priors of models with more freedom.
 
     `focal_sigma` is the standard deviation of the assumed log focal length.
     """
@@ -154,7 +154,7 @@ def wide_angle_priors(lens: Lens) -> Iterator[LensPrior]:
 def best_wide_fit(observations: Observations, lens: Lens, size: Size) -> Fit | None:
     """Return the fit of the model from `wide_angle_priors` that explains the markers best.
 
-    `size` is that of the picture. Returns None if no model gives a pose.
+    `size` is the size of the picture. Returns None if no model gives a pose.
     """
     fits = [fit_model(observations, prior, size) for prior in wide_angle_priors(lens)]
     return min((fit for fit in fits if fit is not None), key=attrgetter("cost"), default=None)
@@ -163,8 +163,8 @@ def best_wide_fit(observations: Observations, lens: Lens, size: Size) -> Fit | N
 def fit_model(observations: Observations, prior: LensPrior, size: Size) -> Fit | None:
     """Return the best pose and lens near a prior, from markers alone.
 
-    `size` is that of the picture. Returns None without a pose, with a camera below the board, or
-    with a focal length that no real lens has.
+    `size` is the size of the picture. Returns None if there is no pose, if the camera would be
+    below the board, or if no real lens has such a focal length.
     """
     start = solve_pose(observations.points_mm, observations.points_px, prior.lens, size)
     if start is None:

@@ -142,7 +142,7 @@ class LensEstimate:
         """
         if self.is_calibrated:
             return self
-        # The information of the fitted lens replaces that of earlier views.
+        # The information of the fitted lens replaces what earlier views have said.
         information = np.asarray(np.linalg.inv(covariance), np.float64)
         return LensEstimate(lens, lens, False, self.views + 1, by_lines, information)
 

@@ -1,6 +1,6 @@
 """Lenses: focal length and distortion in OpenCV's two models, from rays to pixels and back.
 
-A *normalised* coordinate, OpenCV's word, is that of a ray at distance 1 in front of the camera:
+A *normalised* coordinate, OpenCV's word, is where a ray passes at distance 1 before the camera:
 (x / z, y / z), with x to the right and y down. A *distorted* coordinate is where the lens images
 that ray, in focal lengths from the centre of the picture:
 

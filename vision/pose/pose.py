@@ -34,8 +34,8 @@ _SPACING_PX = 4
 # Size of a view above which the spacing is twice as large.
 _LARGE_VIEW_PX = 1000
 
-# The second pose of a plane is dropped if its error exceeds that of the first by this factor. The
-# closer the view is to one from straight above, the more alike both are.
+# Two poses explain points of a plane. The second one is dropped if its error exceeds the error of
+# the first one by this factor. In a view from straight above, both are nearly alike.
 _MAX_ERROR_RATIO = 4.0
 
 # Minimum standard deviation of a corner in a picture with four corner markers. Smaller: squares are
@@ -380,8 +380,8 @@ def solve_pose(
 ) -> Pose | None:
     """Return the pose with its covariance from coplanar points (N, 3) at pixels (N, 2), N >= 4.
 
-    `size` is that of the picture, and `guess` a pose that may be near. Returns None if no pose with
-    the camera above the board is found.
+    `size` is the size of the picture, and `guess` a pose that may be near. Returns None if no pose
+    is found with the camera above the board.
     """
     pose = fit_pose(points_mm, points_px, lens, size, guess)
     return None if pose is None else _with_covariance(pose, points_mm)

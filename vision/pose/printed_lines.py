@@ -399,8 +399,8 @@ def confirm_squares(
     confirming = printed.counts_around(by_direction & is_near)
     is_good = ((visible > 0) & (confirming >= min_share * visible)).all(axis=2) & printed.is_square
 
-    # Good squares connected with a corner, and their neighbours. Label 0 is that of all squares
-    # that are not good.
+    # Good squares connected with a corner, and their neighbours. All squares that are not good
+    # have the label 0.
     labels = cv2.connectedComponents(is_good.astype(np.uint8))[1]
     starts = {int(labels[corner.rank, corner.file]) for corner in corners} - {0}
     mask = np.isin(labels, list(starts)).astype(np.uint8)

@@ -211,7 +211,7 @@ class BoardReader:
     def _run_stages(self, picture: Look) -> Look:
         """Run a picture through the six stages, and return the look after the last of them.
 
-        A stage may skip those that follow. Stores the new memory. If only the mirror image of the
+        A stage may skip all later ones. Stores the new memory. If only the mirror image of the
         picture shows a board, runs the mirror image through the stages instead.
         """
         look, memory = picture, self.memory

@@ -127,7 +127,7 @@ def _min_corners(luma: Luma, memory: Memory) -> int:
 
 
 def _add_new(sightings: tuple[Sighting, ...], more: Iterable[Sighting]) -> tuple[Sighting, ...]:
-    """Return `sightings` and those of `more` whose ids are new."""
+    """Return `sightings`, and the sightings among `more` whose ids are new."""
     known = {sighting.marker for sighting in sightings}
     return (*sightings, *(sighting for sighting in more if sighting.marker not in known))
 

@@ -41,7 +41,7 @@ class _CloserLook(NamedTuple):
     look: Look
     """The look with the markers that were found."""
     pieces: Pieces
-    """All pieces, including those of these markers."""
+    """All pieces, including the pieces with these markers."""
     snapshot: Snapshot
     """A snapshot that masks what these pieces hide, at least for the undecided squares."""
     empty: set[Square]

@@ -15,7 +15,7 @@ Other words that all stages use:
     beside      next to the board, but still in the picture
     fan         open cards in one zone of a board of cards
 
-Ids of markers are those of a printed dictionary, see `companion.core.kit`. Millimetres are in board
+Ids of markers are from a printed dictionary, see `companion.core.kit`. Millimetres are in board
 axes: x to the right as South sees it, y up towards North.
 """
 

@@ -197,7 +197,7 @@ class TaggedPieceSet(PieceSet):
                 yield Placement(square, name, 90.0 if is_turned else 0.0)
 
     def square_of(self, piece: Piece) -> Square | None:
-        """Return the lower left square of those that a piece covers best."""
+        """Return the lower left one of the squares that a piece covers best."""
         board = self._kit.board
         size = self._kit.face(piece.top.name).turned_size(piece.turn_deg)
         if board.square_at(piece.x_mm, piece.y_mm) is None or size == (1, 1):

@@ -41,7 +41,7 @@ _PAPER_LEVEL = 243
 # Brightness of ink, as there.
 _INK_LEVEL = 24
 
-# Ids of the blocks of rows begin here, far from those of pieces.
+# Ids of the blocks of rows begin here, far from the ids of pieces.
 _FIRST_ID = 10_000
 
 # Colour of walls, and of the sides of strips and tiles.

@@ -27,7 +27,7 @@ class TileProcessor:
         """
         kit = self.watch.kit
         pose = self._reader.pose if reading.game == kit.game else None
-        # The pose is that of the flipped picture if the camera mirrors its pictures.
+        # If the camera mirrors its pictures, the pose belongs to the picture that was flipped back.
         unmirrored = self._reader.mirror.flip_back(frame)
         rows = self.watch.read_picture(unmirrored.luma, frame.at_s, pose)
         board_only = black_out(unmirrored, kit.board, pose)

@@ -99,7 +99,7 @@ class TileReader:
     def read(self, luma: Luma, pose: Pose | None, seats: Iterable[Seat]) -> dict[Seat, RowSeen]:
         """Return the row of each of these seats in a (height, width) picture.
 
-        `pose` is that of the board. None means that it is not seen, so no row can be read.
+        `pose` is the pose of the board. If it is None, no board is seen, so no row can be read.
         """
         if pose is None:
             return {seat: RowSeen(fault=RowFault.NO_BOARD) for seat in seats}
@@ -273,7 +273,7 @@ class _RowAxes:
     the strip to the right, and y away from the player, as in `OrderTiles`.
     """
 
-    # (2, 2): rotation from the axes of the row to those of the board.
+    # (2, 2): rotation from the axes of the row to the axes of the board.
     rotation: Floats
     # (2,) mm: middle of the strip in board axes.
     origin: Points
