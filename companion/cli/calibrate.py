@@ -73,7 +73,7 @@ def _collect_views(calibration: Calibration, camera: Camera) -> None:
     last_refusal = ""
     repeats = 0
     while calibration.missing_views():
-        # A view that is taken has no refusal, which is then empty.
+        # `add` returns why it refuses a picture, and an empty text if it takes it as a view.
         refusal = calibration.add(camera.frame().luma)
         repeats = repeats + 1 if refusal == last_refusal else 1
         last_refusal = refusal

@@ -49,8 +49,8 @@ _PASSWORD_LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"
 # Timeout in seconds for a command. It is longer than `JOIN_TIMEOUT_S`, so that nmcli itself reports
 # a Wi-Fi that cannot be joined.
 COMMAND_TIMEOUT_S = 60.0
-# Pause in seconds before the machine closes its hotspot to join another Wi-Fi. A phone that is
-# connected through the hotspot gets the page that answers it during this pause.
+# Pause in seconds before the machine closes its hotspot to join another Wi-Fi. During this pause
+# the phone that asked for it, which is connected through the hotspot, still gets its answer.
 ANSWER_PAUSE_S = 2.0
 # Maximum number of attempts to open the hotspot. During a boot the radio is ready late.
 MAX_OPEN_ATTEMPTS = 3

@@ -64,7 +64,7 @@ def host_key(options: argparse.Namespace) -> None:
     settings = settings_from_options(options)
     key = read_owner_key(settings)
     if options.new:
-        # Only a running companion may write its journal, so if one runs, ask it.
+        # While a companion runs, only it may write the journal. So ask it to make the key.
         try:
             with Journal(settings.journal_path) as journal:
                 key = format_host_key(journal.renew_key("host"))

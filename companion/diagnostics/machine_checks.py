@@ -84,7 +84,7 @@ def check_temperature(machine: Machine) -> Iterator[Finding]:
 def check_power(machine: Machine) -> Iterator[Finding]:
     """Check for low voltage and a throttled processor, now and since the start.
 
-    Other machines than a Raspberry Pi do not report them, and get no finding.
+    Only a Raspberry Pi reports them. For another machine there is no finding.
     """
     flags = probes.read_throttling_flags(machine)
     if flags is None:

@@ -53,8 +53,7 @@ def send_request(
     host = parts.hostname or ""
     connection: http.client.HTTPConnection
     if parts.scheme == "https":
-        # The certificate need not be verified: this is the same machine, and the certificate has
-        # another name than the address that is used here.
+        # The certificate need not be verified, whatever name it has: this is the same machine.
         context = ssl._create_unverified_context()
         connection = http.client.HTTPSConnection(
             host, parts.port, timeout=timeout_s, context=context

@@ -249,7 +249,7 @@ class Companion(Closeable):
                 self.settings,
                 self.clock,
                 bell=self.broker.bell,
-                health=self.health.worst_finding,
+                describe_health=self.health.worst_finding,
                 change_settings=self.upkeep.change_for_hub,
             )
         )

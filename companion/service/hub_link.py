@@ -42,8 +42,8 @@ class HubLink(Closeable):
     do not wait for that lock, so a page is never delayed by a hub that answers slowly.
 
     :param bell: calls the staff from the table. The hub listens to it
-    :param health: returns a sentence for the hub on what is wrong with this machine. Empty if
-        nothing is wrong
+    :param describe_health: returns a sentence for the hub on what is wrong with this machine, or an
+        empty text if nothing is
     :param change_settings: applies settings that the hub sends, by dotted name. Returns the outcome
         as a sentence
     """
@@ -56,7 +56,7 @@ class HubLink(Closeable):
         clock: Clock,
         *,
         bell: StaffBell,
-        health: Callable[[], str],
+        describe_health: Callable[[], str],
         change_settings: Callable[[Mapping[str, str]], str],
     ) -> None:
         self._table = table
@@ -64,7 +64,7 @@ class HubLink(Closeable):
         self._membership_path = settings.journal_path.with_name(MEMBERSHIP_FILE)
         self._clock = clock
         self._bell = bell
-        self._health = health
+        self._describe_health = describe_health
         self._change_settings = change_settings
         self._lock = threading.Lock()
         # The connection to the hub. None if the table belongs to no hub, or if its membership
@@ -215,7 +215,7 @@ class HubLink(Closeable):
                 self._journal,
                 self._clock,
                 bell=self._bell,
-                describe_health=self._health,
+                describe_health=self._describe_health,
                 change_settings=self._change_settings,
             )
             self._hub.start()

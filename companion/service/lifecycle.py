@@ -64,8 +64,9 @@ def run_service(
        settings that worked (`LastGoodSettings`).
     2. Carry out a restore or a deletion that is staged, before anything is opened.
     3. Open the `Companion`, tell systemd that it is ready, and greet.
-    4. After `SUCCESS_AFTER_S` record the settings as working, unless a loop hangs.
-    5. Wait for a signal.
+    4. After `SUCCESS_AFTER_S`, or if somebody ends the service sooner, record the settings as
+       working, unless a loop hangs.
+    5. Wait for a signal. `RESTART` begins the next start, and any other signal ends the process.
 
     Raises whatever made a start fail.
 

@@ -73,7 +73,8 @@ class Announcer:
             return tuple(self._recent)
 
     def _add_sentences(self, before: TableView, view: TableView) -> None:
-        # After a request for help everything may be said again, so that the same answer is.
+        # After a request for help everything may be said again, so that the answer is heard even if
+        # it is the same as before.
         if before.moment != view.moment or before.help != view.help:
             self._said.clear()
         for text in describe_change(before, view, self.says_everything):
