@@ -121,8 +121,8 @@ def export(options: argparse.Namespace) -> None:
 def import_game(options: argparse.Namespace) -> None:
     content = read_named_file(options.file, MAX_FILE_BYTES)
     with _open_history(settings_from_options(options), read_only=False) as past:
-        number = past.import_game(content)
-    print(f"{options.file} is game {number} now.")
+        game_id = past.import_game(content)
+    print(f"{options.file} is game {game_id} now.")
 
 
 # ---- replay --------------------------------------------------------------------------------------

@@ -112,7 +112,7 @@ def test_a_reset_keeps_files_and_addresses(tmp_path: Path) -> None:
         tmp_path,
         '[web]\nnames = ["table.lan"]\nviewers = 20\n[mqtt]\nca_file = "/etc/ssl/house.pem"\n',
     ) as rig:
-        rig.upkeep.reset(False)
+        rig.upkeep.reset(delete_games=False)
         settings = rig.upkeep.read_file().settings
         # The number of viewers has its default again.
         assert (settings.web.names, settings.mqtt.ca_file, settings.web.viewers) == (
