@@ -43,9 +43,9 @@ _COACH_CHOICES = WORDS["table.coach"].choices
 class PhonePresence:
     """Finds the seats whose phone is gone. Thread-safe.
 
-    The page of a seat holds a stream open as long as a phone shows it. So a seat counts as gone
-    when no stream of it has been open for `GONE_AFTER_S` during a game. The service's housekeeping
-    calls `update` every few seconds.
+    A phone that shows the page of its seat holds a stream open. So a phone counts as gone if its
+    seat has had no open stream for `GONE_AFTER_S` during a game. The service's housekeeping calls
+    `update` every few seconds.
     """
 
     def __init__(self, table: Table, now_s: Callable[[], float]) -> None:
@@ -59,7 +59,10 @@ class PhonePresence:
         self.gone_seats: frozenset[Seat] = frozenset()
 
     def count_stream(self, *seats: Seat) -> Callable[[], None]:
-        """Count one more stream of each of these seats, and return the function that ends it."""
+        """Count one more stream of each of these seats.
+
+        Return the function to call when the stream ends.
+        """
         self._count(seats, 1)
         return lambda: self._count(seats, -1)
 
@@ -113,7 +116,7 @@ class Fragments:
 
         `page` is any hashable value that stands for the page.
         """
-        # the prefix is in every link, and behind a proxy a page may be served under several
+        # links in a fragment begin with the URL prefix, and a proxy may serve pages under another
         key = (page, current_language(), request.script_root)
         lock, versions = self._pages.setdefault(key, (threading.Lock(), {}))
         # Many viewers wake at once. The page's lock lets the first one draw while they wait, and

@@ -47,7 +47,12 @@ class BoardPicture:
 
 
 def picture_from_view(view: TableView) -> BoardPicture | None:
-    """Return the picture of a viewer's view, or None if no game is on."""
+    """Return the picture of a viewer's view, or None if no game is on.
+
+    It shows the pieces as they lie after the moves that hands have finished. Open moves are drawn
+    as arrows, and misplaced pieces in rings. While the sign announces a hit (in a headline), only
+    the events of that hit are shown.
+    """
     if view.kit is None:
         return None
     board = view.board
@@ -60,7 +65,7 @@ def picture_from_view(view: TableView) -> BoardPicture | None:
     before = board.undone_layout if view.phase is Phase.SETUP else board.layout
     layout = layout_after(before, finished)
     layout = _spread_big_pieces(view.kit, layout, target, finished)
-    # a misplaced piece is drawn in its ring only, so it must not also be among the others
+    # a misplaced piece is drawn in its ring only, so take it out of layout and moves
     for problem in board.problems:
         layout, open_moves = _remove_misplaced(layout, open_moves, problem)
     breach = board.broken_rule.square if board.broken_rule else None
@@ -118,7 +123,11 @@ def _spread_big_pieces(
 def _remove_misplaced(
     layout: Layout, open_moves: tuple[HandMove, ...], problem: Problem
 ) -> tuple[Layout, tuple[HandMove, ...]]:
-    """Return layout and moves without a misplaced piece, which is drawn in its ring instead."""
+    """Return layout and open moves without a misplaced piece.
+
+    The layout has the piece at its home. But if hands were to move the piece, and have put it on a
+    wrong square, the layout still has it at the origin of its move. That move is removed, too.
+    """
     # the move of a piece that hands have put on a wrong square
     stray = next(
         (
@@ -132,7 +141,6 @@ def _remove_misplaced(
     if stray is not None:
         open_moves = tuple(move for move in open_moves if move is not stray)
         place = stray.origin or place
-    # the layout still has the piece at its origin or at its home
     stack = list(layout.get(place, ()))
     if problem.face in stack:
         stack.remove(problem.face)

@@ -38,8 +38,8 @@ MAX_COLUMN_CARDS = 4
 def spokes(directions: Iterable[float], inner: float, outer: float) -> str:
     """Return radial strokes as one SVG path.
 
-    `directions` of the strokes are fractions of a full turn clockwise from the top.
-    They reach from the radius `inner` to the radius `outer`.
+    The strokes point in these `directions`, which are fractions of a full turn clockwise from the
+    top. They reach from the radius `inner` to the radius `outer`.
     """
     parts = []
     for direction in directions:
@@ -116,7 +116,7 @@ class VisibleCard(NamedTuple):
     text: str
     """What is printed on it. Empty for a card back."""
     is_secret: bool
-    """Whether it is face down, and only this viewer knows it."""
+    """Whether the card is face down, and this viewer knows it but spectators do not."""
 
 
 def visible_cards(
@@ -129,8 +129,8 @@ def visible_cards(
     """
     cards = []
     for index, name in enumerate(pile):
-        # a card that spectators see, too, is no secret; stacks of different heights cannot be
-        # compared card by card, so there all cards count as seen
+        # A card that spectators see, too, is no secret. Stacks of different heights cannot be
+        # compared card by card, so all their cards count as seen.
         is_public = len(public_pile) != len(pile) or public_pile[index] is not None
         text = "" if name is None else card_text(kit, name)
         cards.append(VisibleCard(text, is_secret=name is not None and not is_public))

@@ -143,6 +143,7 @@ class SettingsPage(TableRouteGroup):
         request.max_content_length = MAX_UPLOAD_BYTES
         request.max_form_memory_size = UPLOAD_CHUNK_BYTES
         folder = self.upkeep.running.journal_path.parent
+        # the form is read now, and Flask writes a large upload to the disk meanwhile
         with disk_errors():
             upload = request.files.get("backup")
         if upload is None or not upload.filename:
