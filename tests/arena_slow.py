@@ -2,6 +2,9 @@
 
 It is written from the rulebook alone and shares no code with the game. In it squares are pairs
 (file, rank) counted from 1, and a robot's name is its side and its number.
+
+A map has a character for each square: `s` and `n` where the robots of South and North begin, `S`
+and `N` where new ones appear, `#` for a wall, and `.` for any other square.
 """
 
 from __future__ import annotations
@@ -14,7 +17,9 @@ from typing import Any
 
 Place = tuple[int, int]
 Name = tuple[str, int]
+# Steps in files and ranks.
 COMPASS = {"N": (0, 1), "E": (1, 0), "S": (0, -1), "W": (-1, 0)}
+# All orders: moves, attacks, to defend itself (D), to destroy itself (X), and to wait.
 CODES = ("N", "E", "S", "W", "aN", "aE", "aS", "aW", "D", "X", "-")
 
 
@@ -118,13 +123,16 @@ def slow_turn(position: SlowPosition, orders: dict[Name, str]) -> SlowPosition:
     hits: list[tuple[Name, int]] = []
     for name, code in orders.items():
         for victim, place in places.items():
+            # an attack hits whoever is on the next square in its direction
             if code.startswith("a") and place == neighbour(places[name], code[1]):
                 hits.append(
                     (victim, position.option("friendly" if victim[0] == name[0] else "attack"))
                 )
+            # a self-destruct hits all robots on the eight squares around
             distance = max(abs(place[0] - places[name][0]), abs(place[1] - places[name][1]))
             if code == "X" and distance == 1:
                 hits.append((victim, position.option("blast")))
+    # A robot that defends itself takes half the damage.
     for victim, damage in hits:
         points[victim] -= damage // 2 if orders.get(victim) == "D" else damage
     survivors = sorted(name for name in places if points[name] > 0 and orders.get(name) != "X")

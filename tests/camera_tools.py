@@ -72,7 +72,11 @@ class Webcam:
 
 
 class FakeCapture:
-    """A fake of the part of `cv2.VideoCapture` that the program uses, connected to a webcam."""
+    """A fake of the part of `cv2.VideoCapture` that the program uses, connected to a webcam.
+
+    Like OpenCV, it refuses to set a control that the webcam does not have, and accepts all other
+    settings, even a size that the webcam does not send. `calls` has everything that was set.
+    """
 
     def __init__(self, webcam: Webcam) -> None:
         self.webcam = webcam

@@ -38,7 +38,8 @@ needs_broker = pytest.mark.skipif(
 class Broker:
     """A process of Mosquitto that stores nothing on disk.
 
-    It admits `user` with the password `secret`, or everybody if `user` is None.
+    It admits `user` with the password `secret`, or everybody if `user` is None. With `tls`, its
+    certificate and its key are in the folder, as `cert.pem` and `key.pem`.
     """
 
     def __init__(self, folder: Path, user: str | None = None, tls: bool = False) -> None:
@@ -70,6 +71,7 @@ class Broker:
             directives += ["allow_anonymous true"]
         if tls:
             directives += [f"certfile {folder / 'cert.pem'}", f"keyfile {folder / 'key.pem'}"]
+        # otherwise Mosquitto would give up the rights of root, and could not read root's folders
         if os.getuid() == 0:
             directives.append("user root")
         self._config = folder / "mosquitto.conf"

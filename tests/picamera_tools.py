@@ -90,7 +90,9 @@ class FakePicamera2:
     """A fake of Picamera2, as far as the program uses it.
 
     The names of its attributes and methods are those of Picamera2, except for these: `trouble`,
-    `buffer`, `light` and `noise`, by which tests choose what it delivers, and `end_loop`.
+    `buffer`, `light` and `noise`, by which tests choose what it delivers, `calls`, `requests` and
+    `pending`, by which they see what the program has done, and `end_loop`. `number` is the index in
+    `global_camera_info`.
     """
 
     host: PiHost
@@ -135,6 +137,7 @@ class FakePicamera2:
             "ScalerCrop": (0, 0, 4608, 2592),
         }
         self.camera_properties = {"PixelArraySize": (4608, 2592), "Model": info["Model"]}
+        # the minimum, the maximum and the default of each control
         controls: dict[str, Any] = {
             "AfMode": (0, 2, 0),
             "LensPosition": (0.0, 15.0, 1.0),

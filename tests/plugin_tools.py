@@ -1,4 +1,8 @@
-"""Helpers: packages with games, installed in a folder, and processes that find them there."""
+"""Helpers: packages with games, installed in a folder, and processes that find them there.
+
+Anybody may write a game for the program. It comes as a Python package, whose entry points name the
+classes of its games. Tests install such packages without pip.
+"""
 
 from __future__ import annotations
 

@@ -144,15 +144,15 @@ def scrolling_sizes(window: WebDriver) -> list[str]:
     return faults
 
 
-@pytest.mark.parametrize("name", LANGUAGES)
-def test_a_guided_lesson_ends_in_a_real_game(seat: tuple[Service, WebDriver], name: str) -> None:
+@pytest.mark.parametrize("game", LANGUAGES)
+def test_a_guided_lesson_ends_in_a_real_game(seat: tuple[Service, WebDriver], game: str) -> None:
     """Tap whatever the small sign points at until the guide ends. Then the game must go on."""
     # Begin the lesson in the language of the game.
     service, window = seat
     client = Client(service.url)
-    window.add_cookie({"name": "language", "value": LANGUAGES[name]})
+    window.add_cookie({"name": "language", "value": LANGUAGES[game]})
     resize(window, PHONE)
-    post(window, "/api/seat/south/lesson", f'{{"game": "{name}"}}')
+    post(window, "/api/seat/south/lesson", f'{{"game": "{game}"}}')
     until("the guide", lambda: window.find_elements(By.ID, "guide"))
     client.post("/workbench/tidy")
     wait_for_phase(client, "orders")
@@ -160,12 +160,14 @@ def test_a_guided_lesson_ends_in_a_real_game(seat: tuple[Service, WebDriver], na
     # Load the page anew, so that only the shifts of its first drawing are counted.
     window.refresh()
     until("the small sign", lambda: window.execute_script(_TARGET))
-    assert window.execute_async_script(_TOTAL_SHIFT) <= MAX_SHIFT
+    assert window.execute_async_script(_TOTAL_SHIFT) <= MAX_SHIFT, "parts of the page shift"
     assert window.execute_script(_HIDDEN_PIECES) == []
-    assert window.execute_script(_ROOM_FOR_SIGN) >= 0
+    assert window.execute_script(_ROOM_FOR_SIGN) >= 0, (
+        "the small sign would cover the guide's words"
+    )
 
     # Look at the page ten times a second, until there is no sign any more. A tap and the answer of
-    # the other side, a machine, take 4 s on average.
+    # the other side, a machine, may take 40 looks (4 s) on average.
     resize(window, SMALL)
     targets: list[str] = []
     scrolls: list[tuple[str, str]] = []
@@ -184,7 +186,8 @@ def test_a_guided_lesson_ends_in_a_real_game(seat: tuple[Service, WebDriver], na
             looks_until_tap = 0
             scrolls += [(target or words, fault) for fault in scrolling_sizes(window)]
             if target:
-                targets += [target] if targets[-1:] != [target] else []
+                if target not in targets[-1:]:
+                    targets.append(target)
                 hidden_pieces[target] = len(window.execute_script(_HIDDEN_PIECES))
                 hidden_words += window.execute_script(_HIDDEN_WORDS)
                 assert len(targets) < MAX_TAPS, targets
@@ -197,7 +200,7 @@ def test_a_guided_lesson_ends_in_a_real_game(seat: tuple[Service, WebDriver], na
 
     # Each step of the lesson had a target, and the game goes on without a guide.
     view = client.get("/api/view")
-    lesson = GAMES[name].lesson
+    lesson = GAMES[game].lesson
     assert lesson is not None
     assert len(targets) >= len(lesson.steps)
     assert view["phase"] == "orders", "the game does not go on"
@@ -216,5 +219,5 @@ def test_a_guided_lesson_ends_in_a_real_game(seat: tuple[Service, WebDriver], na
     post(window, "/api/seat/south/resign", "{}")
     post(window, "/api/seat/north/machine-leaves", "{}")
     assert scrolls == []
-    assert hidden_words == []
+    assert hidden_words == [], "the small sign hides words of keys"
     assert set(hidden_pieces.values()) == {0}, hidden_pieces

@@ -196,11 +196,12 @@ class ScreenReaderUser:
             node for node in self.nodes() if node.is_tab_stop and not node.states.get("disabled")
         ]
         target = next(index for index, node in enumerate(stops) if self._is(node, name, role))
-        element = self._focused_element()
-        # where Tab starts: at a stop, before the first stop if nothing has the focus, or elsewhere
-        start = [index for index, node in enumerate(stops) if node.element == element]
-        if start or self._window.execute_script("return document.activeElement === document.body"):
-            self.press_tab(target - start[0] if start else target + 1)
+        elements = [node.element for node in stops]
+        focused_element = self._focused_element()
+        if focused_element in elements:
+            self.press_tab(target - elements.index(focused_element))
+        elif self._window.execute_script("return document.activeElement === document.body"):
+            self.press_tab(target + 1)  # nothing has the focus, so Tab begins at the first stop
         else:
             self._press_tab_until(len(stops), name, role)
         found = self.focused_node()
