@@ -117,12 +117,13 @@ class CoverDetector:
         beyond = _outside_mask(view.in_picture, small.shape, scale)
         edges = _edge_mask(small, known | beyond, scale)
         bold = _threshold(_half_size(view.bold_print), 127) & ~known
-        with_cards = {self._board.square_at(card.x_mm, card.y_mm) for card in cards}
+        zones_with_cards = {self._board.square_at(card.x_mm, card.y_mm) for card in cards}
+
         covered = set()
         for zone in self._zones:
             window = self._judged_window(zone, view.top_view)
             is_covered = cv2.countNonZero(edges[window]) > max_edges_px
-            if zone not in with_cards:
+            if zone not in zones_with_cards:
                 # Bold print within the zone's outline.
                 inner = _window(view.top_view, *self._box_mm(zone, -_OUTLINE_HALF_MM))
                 bold_inside = np.zeros_like(bold)
@@ -132,6 +133,8 @@ class CoverDetector:
                 # Cards that lie face down hide nothing that counts.
                 if is_covered and _is_face_down(window, scale, edges | bold_inside, small):
                     is_covered = False
+
+            # Nothing is known about what is cut off or under glare.
             is_covered |= not in_picture[_window(view.top_view, *self._box_mm(zone, 0.0))].all()
             if is_covered or np.count_nonzero(glare[window]) > max_edges_px:
                 covered.add(zone)

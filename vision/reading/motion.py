@@ -157,7 +157,9 @@ def _due_blocks(
     up have to wait until `is_retry_due`.
     """
     reference = memory.reference
-    # Whether the light has changed for long enough, or strongly enough.
+
+    # All blocks are read if there is nothing to compare with, if the light has changed for long
+    # enough or strongly enough, or while a lens model is searched for.
     ratios = memory.background.light_ratios
     is_relit = len(ratios) == _RELIT_FRAMES
     if ratios:
@@ -172,7 +174,8 @@ def _due_blocks(
     ):
         return None, memory
 
-    # Blocks where the picture differs from what was read.
+    # Otherwise these are the blocks where the picture differs from what was read, and the blocks of
+    # some unknown squares.
     blocks = movement.changed_blocks
     wanted = reference.unknown_squares
     if not is_retry_due:
@@ -206,7 +209,7 @@ def compare_pictures(past: Background, luma: Luma) -> tuple[Movement, Background
         movement = Movement(is_moving=True, has_changed=True, moving_px=None, changed_blocks=None)
         return movement, replace(past, current=current, running_mean=current, as_read=None)
 
-    # Changes of light are removed first, then differences above the noise are searched for.
+    # Compare with what was read last: remove the change of light, and find what exceeds the noise.
     light_change = estimate_light_change(past.as_read, current)
     residual, light_shift = compensate_light(past.as_read, current, light_change)
     changed_blocks, faint = _find_clusters(
@@ -220,10 +223,11 @@ def compare_pictures(past: Background, luma: Luma) -> tuple[Movement, Background
         faint_since_reading=faint,
         light_ratios=ratios,
     )
+
+    # Compare with the frames just before. This is only needed if something has changed, because
+    # otherwise nothing moves, either.
     moving_blocks = None
     if changed_blocks is None:
-        # While nothing differs from what was read last, nothing moves either: one comparison is
-        # enough.
         background = _learn_still_picture(background, residual)
     else:
         moving_blocks, residual, background = _detect_movement(background, current)
@@ -234,7 +238,8 @@ def compare_pictures(past: Background, luma: Luma) -> tuple[Movement, Background
         changed_blocks=np.zeros(current.shape, bool) if changed_blocks is None else changed_blocks,
     )
 
-    # The next frame is compared with the running average, except where something moves.
+    # The next frame is compared with a running average: what was expected, plus a share of the
+    # residual. Where something moves, it is compared with this frame itself.
     mean = current - residual * np.float32(1 - _AVERAGE_WEIGHT)
     if moving_blocks is not None:
         mean = np.where(dilate_blocks(moving_blocks), current, mean)
