@@ -172,8 +172,8 @@ def fit_model(observations: Observations, prior: LensPrior, size: Size) -> Fit |
     fit = fit_board(observations, start, prior.sigmas)
     is_above = fit.pose.eye_mm[2] > 0
     low, high = _FOCAL_LIMITS
-    is_real = low <= fit.pose.lens.focal_ratio <= high
-    return fit if is_above and is_real else None
+    is_real_lens = low <= fit.pose.lens.focal_ratio <= high
+    return fit if is_above and is_real_lens else None
 
 
 def agrees_with_lines(luma: Luma, board: Board, pose: Pose) -> bool:
@@ -209,19 +209,24 @@ def try_model(
     If the lens is unknown, models of wider angles are tried last, because the fit from the assumed
     lens may have stopped in a local minimum.
     """
+    # All models, in the order in which they are tried. The lens is unknown before any view of the
+    # board, and then its standard deviations are `UNKNOWN_SIGMAS`.
     size = (luma.shape[1], luma.shape[0])
     priors = list(model_priors(assumed.lens, float(assumed.sigmas[0])))
-    # Before any view of the board, the standard deviations are `UNKNOWN_SIGMAS`.
     if assumed.sigmas[0] >= _FOCAL_SIGMA:
         priors += wide_angle_priors(assumed.lens)
     prior = priors[tried_count]
     is_last = tried_count + 1 == len(priors)
+
+    # Fit the next one, first to the markers and then to the lines.
     by_markers = fit_model(observations, prior, size)
     if by_markers is None:
         return ModelTrial(None, math.inf, is_last)
     fit = fit_lines(luma, board, observations, by_markers, prior)
     # All models but the assumed one start with a handicap.
     cost = _cost(fit, prior) + (_MIN_GAIN if tried_count else 0.0)
+
+    # Does it leave anything to explain?
     lines = fit.lines
     assert lines is not None
     are_most_found = lines.is_found.sum() >= _MIN_EXPLAINED_SHARE * lines.is_inside.sum()
