@@ -69,7 +69,8 @@ def test_two_corners_and_pieces_show_the_lens() -> None:
 def test_a_wide_lens_is_stored_with_its_model() -> None:
     """Focal length and k1 alone do not describe such a lens, so the file has to hold more."""
     # read a board through a fisheye of 120 degrees, of which the reader knows nothing
-    rng = Random("kept")  # the seed gives a view from which the lens can be estimated well
+    # (the seed gives a layout by which the lens can be estimated well)
+    rng = Random("kept")
     layout = random_layout(ARENA, rng, min_share=0.8)
     reader = make_board_reader({ARENA.game: ARENA})
     # from straight above, the focal length cannot be told from the distance

@@ -125,8 +125,9 @@ def test_the_newest_picture_of_a_stream_is_read(has_length: bool) -> None:
     def serve(connection: socket.socket) -> None:
         requests.append(connection.recv(4096))
         connection.sendall(STREAM_HEAD)
-        for tone in (10,) * 40:  # FFmpeg examines some kilobytes first
-            connection.sendall(stream_part(grey_jpeg(tone), has_length))
+        # FFmpeg examines some kilobytes before it returns a first picture
+        for _ in range(40):
+            connection.sendall(stream_part(grey_jpeg(10), has_length))
         first_is_read.wait(60)
         for tone in (60, 120, *(200,) * 9):
             connection.sendall(stream_part(grey_jpeg(tone), has_length))

@@ -92,7 +92,8 @@ def test_the_return_of_a_phone_is_reported_once(clock: FakeClock, link: PhoneLin
 def test_garbage_is_reported_and_never_reaches_opencv(
     clock: FakeClock, link: PhoneLink, monkeypatch: pytest.MonkeyPatch, sent: bytes
 ) -> None:
-    monkeypatch.setattr(cv2, "imdecode", None)  # 4.11 writes beyond its memory (CVE-2025-53644)
+    # calling this function, which writes beyond its memory in 4.11 (CVE-2025-53644), would raise
+    monkeypatch.setattr(cv2, "imdecode", None)
     link.put(sent, clock.monotonic_s())
     with pytest.raises(CameraError, match="no pictures that can be read"):
         PhoneCamera(link, clock).frame()

@@ -18,6 +18,10 @@ from companion.core.errors import CameraError
 from vision.cameras import files
 from vision.cameras.files import load_luma, load_picture
 
+# The entry of a picture's Exif data that says how the camera was held, and one of its values.
+ORIENTATION_TAG = 0x0112
+TURNED_BY_90_DEG = 6
+
 ROOT = Path(__file__).parents[2]
 # Modules that decode pictures with OpenCV, and where these pictures come from.
 OPENCV_DECODERS = {
@@ -81,7 +85,7 @@ def test_each_format_keeps_brightness_and_colours(
 
 def test_a_photograph_is_turned_upright(tmp_path: Path) -> None:
     exif = Image.Exif()
-    exif[0x0112] = 6  # turned by 90 degrees
+    exif[ORIENTATION_TAG] = TURNED_BY_90_DEG
     Image.fromarray(draw_picture()).save(tmp_path / "a.jpg", exif=exif)
     picture = load_picture(tmp_path / "a.jpg")
     assert picture.luma.shape == (96, 64)
@@ -95,7 +99,7 @@ def test_a_photograph_is_turned_upright(tmp_path: Path) -> None:
 @pytest.mark.parametrize("width", [80, 320])
 def test_colours_of_a_turned_strip_are_small(tmp_path: Path, kind: str, width: int) -> None:
     exif = Image.Exif()
-    exif[0x0112] = 6  # turned by 90 degrees
+    exif[ORIENTATION_TAG] = TURNED_BY_90_DEG
     height = 400 - width
     Image.new("RGB", (width, height)).save(tmp_path / "a", kind, exif=exif)
     picture = load_picture(tmp_path / "a")
