@@ -73,14 +73,14 @@ class HistoryPages(TableRouteGroup):
 
     @get("/history")
     def games(self, error: str = "") -> str:
-        """Show all games, newest first, fifty per page."""
-        page, lines = self._page_of_games()
+        """Show all games, newest first, in pages of fifty, and the statistics of players."""
+        page_number, lines = self._page_of_games()
         count = self.history.count()
         records = self.history.statistics()
         return render_template(
             "history.html",
             lines=lines,
-            page=page,
+            page=page_number,
             pages=max(math.ceil(count / GAMES_PER_PAGE), 1),
             count=count,
             is_host=self._auth.is_host(),
@@ -99,8 +99,8 @@ class HistoryPages(TableRouteGroup):
 
     def _page_of_games(self) -> tuple[int, Sequence[GameLine]]:
         """Return the number of the requested page, and the games on it."""
-        page = max(request.args.get("page", 1, type=int), 1)
-        return page, self.history.lines((page - 1) * GAMES_PER_PAGE, GAMES_PER_PAGE)
+        page_number = max(request.args.get("page", 1, type=int), 1)
+        return page_number, self.history.lines((page_number - 1) * GAMES_PER_PAGE, GAMES_PER_PAGE)
 
     @form("/history", file="file", guard=host_only, form_page="games", endpoint="bring_in")
     def import_game(self) -> Any:
