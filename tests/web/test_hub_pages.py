@@ -359,6 +359,7 @@ def test_only_the_owner_commands_the_hub(
 
 
 def test_a_code_admits_one_table_in_ten_minutes(clock: FakeClock) -> None:
+    """The code on the hub's screen is for one table that is being set up there now."""
     room = HubRoom("", clock)
     with open_hub_pages(room, clock) as app:
         join_code = app.extensions["table_join_code"]

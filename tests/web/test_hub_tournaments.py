@@ -54,6 +54,7 @@ def make_tournament(app: Flask, people: int = 4) -> None:
 
 
 def test_a_tournament_runs_from_start_to_end(app: Flask, league: League) -> None:
+    """The owner runs a tournament and ends it early. The wall and all pages follow each step."""
     browser = app.test_client()
 
     def page_words(path: str, client: dict[str, str] | None = None) -> str:

@@ -91,6 +91,7 @@ def test_only_the_table_shows_its_code(cafe: WebRig) -> None:
 
 
 def test_new_games_and_freed_seats_change_the_code(cafe: WebRig) -> None:
+    """Somebody who played earlier must not be able to use the code again, or pass it on."""
     phone = stranger(cafe)
     codes = [code_of(cafe)]
 

@@ -133,6 +133,7 @@ def ask(port: int, path: str, **headers: str) -> tuple[int, str]:
 
 @needs_nginx
 def test_everything_works_behind_a_named_proxy(tmp_path: Path) -> None:
+    """All requests come from nginx on this machine, but are those of browsers elsewhere."""
     with table_behind_nginx(tmp_path, is_named=True) as (companion, port):
         # nobody who comes through a proxy sees the key, not even with forged headers
         forged = {"X-Forwarded-For": "127.0.0.1", "X-Forwarded-Host": "localhost"}

@@ -261,6 +261,7 @@ def test_another_service_never_gets_the_key(tmp_path: Path) -> None:
 def test_strangers_do_not_get_the_wifi_code(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The Wi-Fi's password is only for people at the machine's own screen, and for the owner."""
     # note with which Wi-Fi the table card is printed
     wifi = Wifi("Table", "wifi-secret")
     printed: list[object] = []
