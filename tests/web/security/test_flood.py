@@ -106,7 +106,7 @@ def test_a_flood_is_refused_but_seats_are_served(rig: WebRig) -> None:
 
 
 def test_one_address_never_fills_the_workers_queue(rig: WebRig) -> None:
-    """The worker makes pictures and PDFs, one at a time. All others must not wait for one address."""
+    """The worker makes one picture or PDF at a time. One address must not make all others wait."""
     worker = Worker()
     finish = threading.Event()
     refused = []
@@ -152,7 +152,7 @@ def open_streams(rig: WebRig, audience: Audience, address: str, times: int) -> l
 
 
 def test_one_address_cannot_take_all_streams(rig: WebRig) -> None:
-    """While one address opens as many streams as it can, seats and other guests still get theirs."""
+    """While one address opens as many streams as it can, seats and other guests get theirs, too."""
     opened = []
     # For each audience and address: how many streams are wanted, and how many are opened. Of the
     # rig's 16 places for spectators an address gets at most three quarters, which are 12. So 4 are
