@@ -145,9 +145,12 @@ def with_expected_stacks(
 ) -> Reading:
     """Return the reading as if hands had stacked carried pieces in the layout's order.
 
-    A carried piece, a flag or a ball, may lie above or below its carrier, and the camera sees only
-    the upper one. That one stands for both if the other is seen nowhere else. A flag that already
-    lay there alone `before` does not prove that a robot has arrived, unless its square is among the
+    A carried piece, such as a flag or a ball, may lie above or below its carrier, and the camera
+    sees only the upper of the two. If the other one is seen on no square, the piece that is seen
+    stands for both.
+
+    There is one exception. If a flag already lay alone on its square in the layout `before`, seeing
+    it does not prove that a robot has arrived. It does so only if the square is one of the
     `touched_squares`, where hands have been since.
     """
     faces = dict(reading.seen)
@@ -175,8 +178,8 @@ def with_expected_stacks(
 def shows_layout(layout: Layout, reading: Reading, before: Layout | None = None) -> bool:
     """Return whether a quiet reading shows exactly this layout.
 
-    Every piece must be seen, except one that has not moved since `before`. A tall neighbour or a
-    resting hand may hide such a piece, even after the piece on top of it has gone.
+    Every piece must be seen, except a piece that has not moved since the layout `before`: a tall
+    neighbour or a resting hand may hide it. The piece that lay on top of it may have gone.
     """
     if not reading.quiet or reading.game is None:
         return False
@@ -207,8 +210,8 @@ def shows_cards(layout: Layout, reading: Reading) -> bool:
 def known_markers(before: Mapping[Square, int], reading: Reading) -> dict[Square, int]:
     """Return the markers on a board that has no problems.
 
-    While something is hidden, the markers read `before` stay: a hand over the board may have laid a
-    piece on one that looks the same.
+    While something is hidden, a hand may be laying a piece on one that looks the same. So the
+    markers that were read `before` stay, except on visible squares that show no marker now.
     """
     markers = dict(reading.markers)
     if reading.unknown:

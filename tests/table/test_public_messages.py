@@ -103,8 +103,9 @@ def test_malformed_and_large_messages_are_refused() -> None:
 
 @pytest.mark.parametrize("mark", ["", "0123456789AB", "pair.0011223344556677"])
 def test_a_mark_of_another_form_is_refused(mark: str) -> None:
-    """A mark names an input of the sender. It must not look like the name of another table's game,
-    whose result would then seem to be there already.
+    """A mark must not look like the id under which a hub stores the result of a game.
+
+    A table could otherwise send a mark that makes another table's result seem to be there already.
     """
     with pytest.raises(Malformed, match="cannot be read"):
         decode_record(encode_with_sign("Wait.", mark))
