@@ -46,6 +46,7 @@ def player_names(archive: ArchiveRig, number: int) -> list[str]:
 
 
 def test_a_line_has_players_game_time_and_ending(archive: ArchiveRig) -> None:
+    """This is what the list of games says of a game that South has resigned."""
     archive.play(turns=2)
     (line,) = archive.history.lines()
     assert (line.number, line.title, line.turns, line.begun) == (
@@ -149,6 +150,7 @@ def test_a_long_break_hardly_counts_as_length(archive: ArchiveRig) -> None:
     "damage", ["x", '{"is":"hand_in","seat":"south","moment":"1.9","action":"UUU"}']
 )
 def test_a_damaged_game_is_listed_as_broken(archive: ArchiveRig, damage: str) -> None:
+    """The list says so of this game, and shows all others as before."""
     archive.play(turns=2)
     archive.play(turns=1)
     statement = (
@@ -292,6 +294,7 @@ def test_meaningless_files_are_refused(archive: ArchiveRig) -> None:
 
 
 def test_a_removed_game_takes_its_photographs_along(archive: ArchiveRig) -> None:
+    """Nothing of a removed game is left but its number."""
     # Play two games. The list puts a summary of each into the cache.
     archive.play(turns=1)
     archive.album.store(1, "1.0", b"jpeg")
@@ -317,6 +320,7 @@ def test_a_removed_game_takes_its_photographs_along(archive: ArchiveRig) -> None
 
 
 def test_a_player_can_be_forgotten(archive: ArchiveRig) -> None:
+    """The name is hidden in the games so far, and can be used again in later ones."""
     # Ann is forgotten in the two games so far. In the third one she plays again.
     archive.play(turns=1)
     archive.history.import_game(msgspec.json.encode(random_game("arena", 1, 2, {NORTH: "ANN"})))

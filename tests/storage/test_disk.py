@@ -36,6 +36,7 @@ def grow_journal(rig: TableRig, turns: int = 60) -> None:
 
 
 def test_a_full_disk_refuses_inputs_until_freed(tmp_path: Path) -> None:
+    """An input that cannot be stored is refused, and has no effect at the table."""
     with open_table_rig(tmp_path) as rig:
         seat_both(rig)
         rig.begin()
@@ -188,6 +189,7 @@ def play_games(rig: TableRig, album: PhotographAlbum, games: int, apart_s: float
 
 
 def test_old_games_are_removed_while_nobody_plays(tmp_path: Path) -> None:
+    """Removing takes time, in which no player should have to wait."""
     with open_housekeeping(tmp_path, keep="games", games=2) as (rig, housekeeper, album, history):
         # The settings keep 2 games. There are 25, and an imported one.
         play_games(rig, album, 25)

@@ -129,6 +129,7 @@ def test_a_lifted_scout_is_no_problem(rig: TableRig) -> None:
 
 
 def test_a_missing_piece_stays_missing_under_a_hand(rig: TableRig) -> None:
+    """What is hidden proves neither that a piece is there nor that it is missing."""
     # A piece is missing. A hand over its square does not bring it back.
     begin(rig)
     complete = expected_layout(rig)
@@ -324,6 +325,7 @@ def test_alarms_sound_in_the_last_half_minute(rig: TableRig) -> None:
 
 
 def test_taking_back_restores_turn_board_and_time(rig: TableRig) -> None:
+    """A take-back gives the time back, and costs no time for putting the pieces back."""
     # White moves after 20 s, and takes the move back 40 s later.
     begin_placed(rig, "c1 d1 e1 f1 g1 / c10 d10 e10 f10 g10")
     rig.clock.advance(20)

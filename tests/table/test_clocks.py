@@ -144,6 +144,7 @@ def test_a_press_received_after_the_timeout_counts(rig: TableRig, press_s: float
 
 
 def test_a_press_after_its_turn_does_not_count(rig: TableRig) -> None:
+    """It must neither count for the turn that is over nor end the next one."""
     # South hands in by phone, and presses its pad, a hundredth of a second too late.
     begin(rig)
     moment = rig.view.moment
@@ -310,6 +311,7 @@ def test_a_clock_without_a_board_waits_to_start(
 
 
 def test_alarms_are_scheduled_ahead_and_withdrawn(rig: TableRig) -> None:
+    """The panel sounds them by itself, so that they are on time even if the table is busy."""
     schedules: list[tuple[Alarm, ...]] = []
     rig.table.connect(TableListener(on_alarms=schedules.append))
     begin(rig)

@@ -51,6 +51,7 @@ def test_a_broken_file_of_choices_is_ignored(tmp_path: Path) -> None:
 
 
 def test_swapped_seats_follow_their_phones(tmp_path: Path) -> None:
+    """A phone shows the seat of its player, and not what the other one does."""
     with open_service_rig(tmp_path) as rig:
         # Somebody has left South before Mara and Jonas sit down.
         former = rig.sit(Seat.SOUTH, "Gone")

@@ -201,6 +201,7 @@ def test_a_corrected_board_is_reported_once(rig: TableRig) -> None:
 
 
 def test_robots_orders_are_revealed_with_their_stage(rig: TableRig) -> None:
+    """Later orders of a robot stay secret until the board shows the earlier ones."""
     # South's robots go north, attack to the east, and defend.
     rig.table.new_game("arena", {}, seed=1)
     rig.confirm()

@@ -160,6 +160,7 @@ def test_a_misplaced_piece_is_named_with_its_square(rig: TableRig) -> None:
 
 
 def test_a_forced_confirmation_overrules_the_camera(rig: TableRig) -> None:
+    """A camera that is wrong must not stop the game for good."""
     board = begin_and_show(rig)
     rig.hand_in_both("UII", "III")
     misread = with_move(board, "a1", "b2")
@@ -209,6 +210,7 @@ def test_sides_swap_between_games_with_phones(rig: TableRig) -> None:
 
 
 def test_repeated_inputs_count_once_and_late_ones_never(rig: TableRig) -> None:
+    """A phone sends an input again if it has received no answer."""
     # The same orders with the same salt count once. Other orders are refused.
     rig.begin()
     moment = rig.view.moment
@@ -349,6 +351,7 @@ def test_orders_are_entered_and_sealed_on_a_pad(tmp_path: Path) -> None:
 
 
 def test_holding_ready_overrules_one_refused_press(rig: TableRig) -> None:
+    """Otherwise one long press could confirm several stages."""
     # The camera does not see the move that the stage asks for.
     begin_and_show(rig)
     rig.hand_in_both("UUI", "III")
@@ -410,6 +413,7 @@ def test_an_unexpected_error_is_logged_without_its_words(
 
 
 def test_a_restart_resumes_with_sealed_orders(tmp_path: Path) -> None:
+    """Nobody has to enter anything again after a power cut."""
     # The power is cut in the second turn, when South has handed in and North has not.
     with open_table_rig(tmp_path) as rig:
         seat_both(rig)
