@@ -32,6 +32,7 @@ from companion.core.clock import FakeClock
 from companion.core.errors import Illegal
 from companion.core.i18n import translate
 from companion.core.kit import Seat
+from companion.core.ports import TurnLamp
 from companion.games.binmat.actions import PASS
 from companion.games.binmat.cards import DECK
 from companion.table.listeners import lamps_of
@@ -125,11 +126,14 @@ def test_a_machine_hands_in_after_a_pause(machine_rig: MachineRig) -> None:
 
 
 def test_nobody_plays_or_draws_for_a_machine(machine_rig: MachineRig) -> None:
+    """The pad at the machine's seat is dead, and a draw needs two people who agree."""
     machine_rig.step()
     machine_rig.rig.press(Seat.NORTH, "U", "U", "S", "ready")
     assert "key_refused" in machine_rig.rig.cues
     north = machine_rig.rig.view.seats[Seat.NORTH]
-    assert (north.entered_count, north.receipt) == (0, None), "a pad plays the machine's seat"
+    assert (north.entered_count, north.receipt) == (0, None), (
+        "a pad must not play the machine's seat"
+    )
 
     with pytest.raises(Illegal, match="Bo plays on: there is no draw against the machine"):
         machine_rig.table.offer_draw(Seat.SOUTH)
@@ -143,8 +147,8 @@ def test_the_person_moves_the_machines_robot(machine_rig: MachineRig) -> None:
     assert view.phase is Phase.STAGES
     assert view.sign.text == "Purple: Bo’s robot, c4 to c3"
     assert view.sign.seats == {Seat.SOUTH}
-    lamps = {seat: lamps_of(live_of(machine_rig.table), seat) for seat in Seat}
-    assert lamps[Seat.SOUTH].turn != lamps[Seat.NORTH].turn
+    turn_lamps = {seat: lamps_of(live_of(machine_rig.table), seat).turn for seat in Seat}
+    assert turn_lamps == {Seat.SOUTH: TurnLamp.HANDS, Seat.NORTH: TurnLamp.OFF}
 
 
 def test_a_program_sees_turns_but_none_that_is_undone(machine_rig: MachineRig) -> None:
