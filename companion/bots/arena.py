@@ -431,7 +431,7 @@ class _Search:
         replies = [(order,) for order in last_enemy_orders]
 
         def wins_of(plan: Plan) -> float:
-            # all wins count alike
+            # a win counts as `DECIDED` whatever else it is worth, so that the sum counts wins
             return sum([min(DECIDED, self.payoff(plan, reply)) for reply in replies])
 
         plan = self._improve(_OWN, self.plans[_OWN][0], wins_of)

@@ -165,7 +165,8 @@ class BinmatBot(Bot):
     def _noise(self, action: str) -> float:
         """Return the noise of the points for this kind of action, fixed for the whole game."""
         kind, card, _ = ACTION_PARTS[action]
-        # without suit and lane
+        # the suit and the lane do not matter, so all actions of a kind with one value get equal
+        # noise
         noise_key = (kind, card[:1])
         return self._parameters.noise * Random(f"{self.seed}/{noise_key}").uniform(-1, 1)
 
@@ -291,7 +292,7 @@ def _is_combat(move: PlayoutMove) -> bool:
 def _rate_attacker_move(playout: PlayoutState, move: PlayoutMove) -> float:
     """Return the points of an attacker's move. One card of damage is worth 2 points."""
     kind, card, lane = move
-    # worse than anything else
+    # a pass is worse than anything else, because the attacker loses when the turns run out
     if move == PASS_MOVE:
         return -10.0
     hand = playout.hands[ATTACKER_SEAT]

@@ -34,7 +34,7 @@ WRONG_SEQUENCE_CODE = 10071
 # Beginnings of the subjects on which JetStream is asked for the last message of a subject.
 _GET_RECORDS = f"$JS.API.DIRECT.GET.{RECORDS_STREAM}."
 _GET_PAIRS = f"$JS.API.DIRECT.GET.{PAIRS_STREAM}."
-# Requests that JetStream answers itself.
+# Requests for stored messages, which JetStream itself answers.
 _STORE_REQUESTS = (f"{_GET_RECORDS}{ALL_RECORDS}", f"{_GET_PAIRS}{ALL_PAIRS}")
 # All subjects on which tables publish. Each table may use only its own.
 PUBLISHED_SUBJECTS = (

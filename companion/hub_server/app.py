@@ -37,7 +37,7 @@ class Hub(Closeable):
         clock = clock or RealClock()
         self.folder = HubFolder(settings.folder)
         options = {"name": settings.name, "delay_s": settings.delay_s}
-        # None keeps the stored value
+        # an option that is None keeps the stored value
         changes = {field: value for field, value in options.items() if value is not None}
         if changes:
             self.folder.change(lambda file: msgspec.structs.replace(file, **changes))

@@ -258,7 +258,7 @@ class NatsServer:
             "write_deadline": "5s",
             "jetstream": {
                 "store_dir": str(self._folder / "store"),
-                # sync before each confirmation
+                # write to the disk before each confirmation, so that a power failure loses nothing
                 "sync_interval": "always",
                 "max_file_store": self._max_store_mb * 1024 * 1024,
                 "max_memory_store": 64 * 1024 * 1024,
@@ -273,7 +273,7 @@ class NatsServer:
         address = reachable_host(self._host), self._port
         try:
             with socket.create_connection(address, timeout=1) as connection:
-                # NATS greets every connection
+                # NATS greets every connection with this word
                 return connection.recv(4) == b"INFO"
         except OSError:
             return False

@@ -134,7 +134,7 @@ def _swiss_pairs(tournament: Tournament, round_number: int) -> EntrantPairs:
     matching = max_weight_matching(
         graph, max_cardinality=True, weight_fn=lambda cost: MAX_COST - cost
     )
-    # every match covers two nodes
+    # Every edge covers two nodes. If a node is left over, somebody has no match.
     if 2 * len(matching) < len(graph):
         raise wrong_phase(
             say(

@@ -27,7 +27,7 @@ class PlayerCards:
 
     def __init__(self, file: LeagueFile) -> None:
         self._file = file
-        # by number
+        # cards by number
         self._cards = {card.number: card for card in file.cards()}
         # number of each card, by its id
         self._numbers = {card.id: card.number for card in self._cards.values()}

@@ -18,7 +18,7 @@ from companion.printing.pdf_pen import PALE_INK, Pen
 from companion.printing.shared_drawings import draw_bar
 from companion.printing.tiling import Paper, page_size
 
-# Margin of a half.
+# Margin around each half of the card.
 _MARGIN_MM = 12.0
 # Size of a QR code, without the white around it.
 _QR_MM = 58.0

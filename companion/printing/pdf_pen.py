@@ -37,7 +37,7 @@ SECOND_TONE = "#EFE7D6"
 STONE = "#9C9282"
 WHITE = "#FFFFFF"
 BLACK = "#000000"
-# Width of a usual line.
+# Width of a line for which no other width is given.
 STROKE_MM = 0.5
 # Width of a line to cut along.
 HAIR_MM = 0.15
@@ -97,7 +97,7 @@ _REPLACEMENTS = str.maketrans(
 Anchor = Literal["left", "middle", "right"]
 # Share of a line's width that is to the left of its anchor.
 _SHARE_BEFORE_ANCHOR: dict[Anchor, float] = {"left": 0.0, "middle": 0.5, "right": 1.0}
-# Place (x, y) in mm.
+# A place (x, y) on the page, in mm.
 Point = tuple[float, float]
 # Rows of modules of a square code, such as a QR code, from the top. A byte 1 is a black module.
 CodeRows = Sequence[bytes]

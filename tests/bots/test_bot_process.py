@@ -162,7 +162,7 @@ LEAVE_A_CHILD = (
         ),
         # it ends, but its own child keeps the pipe open. The table does not wait for the child
         (f"{READY} input(); {LEAVE_A_CHILD}", 0.6, "did not answer within 0.6 s"),
-        # it writes without end
+        # it writes one line without end
         (
             "while True: os.write(1, b'x' * 65536)",
             LONG_TIMEOUT_S,

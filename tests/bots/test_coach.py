@@ -171,7 +171,7 @@ def test_its_own_choice_loses_nothing_when_judged(
     )
     game = game_named(name)
     losses = []
-    # BINMAT takes longest
+    # BINMAT takes longest, so it is tried in fewer states
     count = 2 if name == "binmat" else 4
     for state in random_states(name, count, max_decisions=30, **GAME_OPTIONS[name]):
         seat = sorted(game.to_act(state))[0]

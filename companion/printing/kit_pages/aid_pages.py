@@ -442,7 +442,7 @@ def draw_score_sheet(pen: Pen, height: float, *, kit: Kit, width: float) -> None
     heads = [say("date"), *names, say("winner"), say("turns")]
     edges = [share * width for share in (0.0, 0.14, 0.42, 0.70, 0.86)]
     top = height - _SCORE_HEAD_MM
-    # as many rows as fit
+    # as many rows as the height has room for
     rows = int(top / _SCORE_ROW_MM)
     bottom = top - rows * _SCORE_ROW_MM
 
