@@ -53,8 +53,8 @@ def test_the_evening_score_follows_names(hub: Hub, tmp_path: Path) -> None:
             assert remote
 
             def are_set_up() -> bool:
-                for each in tables:
-                    confirm_setup(each)
+                for table_of_pair in tables:
+                    confirm_setup(table_of_pair)
                 return phases(tables) == [Phase.ORDERS] * 2
 
             until("both boards are set up", are_set_up)

@@ -215,7 +215,10 @@ def play_until_bound(
         ]
         until(
             "the hub shows the last input of both tables",
-            lambda: [t.latest and t.latest.record.entry for t in hub.room.tables()] == last_entries,
+            lambda: (
+                [at_hub.latest and at_hub.latest.record.entry for at_hub in hub.room.tables()]
+                == last_entries
+            ),
             60,
         )
         tables.wait_for_both(

@@ -40,12 +40,15 @@ def test_swiss_pairings_stay_sound_and_balanced(
         for _ in range(data.draw(st.integers(0, 2))):
             tournament = enter(tournament, next_person, rng.uniform(1000, 2000))
             next_person += 1
-        present = [e.number for e in tournament.entrants if not e.last_round]
+        present = [entrant.number for entrant in tournament.entrants if not entrant.last_round]
         if len(present) > 10 and data.draw(st.booleans()):
             tournament = withdraw(tournament, rng.choice(present))
         tournament = play_round(tournament, rng, absent=0.1)
         assert_sound(tournament)
-        assert max(abs(south_surplus(tournament, e.number)) for e in tournament.entrants) <= 2
+        assert (
+            max(abs(south_surplus(tournament, entrant.number)) for entrant in tournament.entrants)
+            <= 2
+        )
     assert len(tournament.rounds) == rounds
 
 
@@ -72,7 +75,9 @@ def test_in_a_round_robin_everybody_meets_everybody_once(people: int) -> None:
         if match.north
     }
     assert pairs == {frozenset(pair) for pair in combinations(range(1, people + 1), 2)}
-    assert max(abs(south_surplus(tournament, e.number)) for e in tournament.entrants) <= 1
+    assert (
+        max(abs(south_surplus(tournament, entrant.number)) for entrant in tournament.entrants) <= 1
+    )
     # two half points for each of the n(n - 1) / 2 games
     assert sum(standing.half_points for standing in standings(tournament)) == people * (people - 1)
     with pytest.raises(Illegal, match="Everybody has met everybody"):

@@ -138,8 +138,8 @@ def test_both_markers_of_every_card_are_read(paper: Paper) -> None:
     side = deck.marker_mm
     card_count = 0
     for cards, front, _ in fronts_and_backs(KIT, *pages_of(paper)):
-        found = list(markers_mm(front))
-        assert Counter(marker for marker, _ in found) == {card.marker: 2 for card in cards}
+        markers = list(markers_mm(front))
+        assert Counter(marker for marker, _ in markers) == {card.marker: 2 for card in cards}
         for card, (corner, along, up) in zip(cards, card_cells_mm(deck, paper), strict=False):
             # corners of the marker in the axes of the card
             right = deck.width_mm - inset
@@ -153,7 +153,7 @@ def test_both_markers_of_every_card_are_read(paper: Paper) -> None:
                 expected_mm = corner + corners[:, :1] * along + corners[:, 1:] * up
                 error_mm = min(
                     np.abs(read_mm - expected_mm).max()
-                    for marker, read_mm in found
+                    for marker, read_mm in markers
                     if marker == card.marker
                 )
                 assert error_mm < 0.1, card.name
