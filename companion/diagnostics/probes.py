@@ -13,6 +13,11 @@ from pathlib import Path
 
 # Files by which Docker and Podman mark their containers.
 _CONTAINER_MARKS = (".dockerenv", "run/.containerenv")
+# A line of `/proc/self/mountinfo` (proc(5)), such as
+#   26 1 179:2 / / rw,noatime shared:2 - ext4 /dev/root rw
+# Its groups are the number of the device (179:2), the mount point (the second slash), the options
+# of the mount, and after the dash the type and the options of the file system.
+_MOUNT_LINE = re.compile(r"\S+ \S+ (\S+) \S+ (\S+) (\S+) .*?- (\S+) \S+ (\S+)")
 
 
 @dataclass(frozen=True)
@@ -127,25 +132,23 @@ def find_volume(machine: Machine, folder: Path) -> Volume | None:
     It is the volume with the longest mount point above the folder. If several volumes have the same
     mount point, the last one hides the others.
     """
-    # A line of mountinfo (proc(5)), with the mount point and its options before the dash, and the
-    # type and the options of the file system after it:
-    #   26 1 179:2 / / rw,noatime shared:2 - ext4 /dev/root rw
-    longest_length, volume = -1, None
+    longest_length = -1
+    volume = None
     for line in machine.read_text("proc/self/mountinfo").splitlines():
-        mount, _, system = line.partition(" - ")
-        mount_fields, system_fields = mount.split(), system.split()
-        if len(mount_fields) < 6 or len(system_fields) < 3:
+        match = _MOUNT_LINE.match(line)
+        if match is None:
             continue
+        device, escaped_point, mount_options, file_system, system_options = match.groups()
         # The kernel writes a space as an octal escape.
-        mount_point = mount_fields[4].replace("\\040", " ")
+        mount_point = escaped_point.replace("\\040", " ")
         if folder.is_relative_to(mount_point) and len(mount_point) >= longest_length:
             longest_length = len(mount_point)
-            options = [*mount_fields[5].split(","), *system_fields[2].split(",")]
+            options = f"{mount_options},{system_options}".split(",")
             upper = ""
             for option in options:
                 if option.startswith("upperdir="):
                     upper = option.removeprefix("upperdir=")
-            volume = Volume(mount_fields[2], system_fields[0], "ro" in options, upper)
+            volume = Volume(device, file_system, "ro" in options, upper)
     return volume
 
 

@@ -161,28 +161,33 @@ def make_backup(
             Journal(settings.journal_path, read_only=True) as journal,
             archive.open(_GAMES, "w") as lines,
         ):
-            games, running_game = write_games(journal, lines)
+            written = write_games(journal, lines)
         optional = {_SETTINGS: settings_file, _LENSES: state / _LENSES, _CHOICES: state / _CHOICES}
         for name, path in optional.items():
             if path.exists():
                 archive.write(path, name)
         album = PhotographAlbum(settings.photographs_path)
-        count = _write_photographs(archive, album, running_game) if with_photographs else 0
+        count = _write_photographs(archive, album, written.running_id) if with_photographs else 0
         manifest = BackupManifest(
-            BACKUP_FORMAT, __version__, clock.wall_s(), games, count, running_game
+            format=BACKUP_FORMAT,
+            version=__version__,
+            at=clock.wall_s(),
+            games=written.count,
+            photographs=count,
+            left_out=written.running_id,
         )
         archive.writestr(_MANIFEST, msgspec.json.format(msgspec.json.encode(manifest)))
     return manifest
 
 
-def _write_photographs(archive: zipfile.ZipFile, album: PhotographAlbum, running_game: int) -> int:
+def _write_photographs(archive: zipfile.ZipFile, album: PhotographAlbum, running_id: int) -> int:
     """Write the photographs of all games but the running one into a backup. Return their number.
 
     If there are more than a restore accepts, the oldest are left out.
 
-    :param running_game: id of the running game, 0 if none is running
+    :param running_id: id of the running game, 0 if none is running
     """
-    games = [game for game in reversed(album.games()) if game != running_game]
+    games = [game for game in reversed(album.games()) if game != running_id]
     newest_first = [
         album.path(game, moment) for game in games for moment in reversed(album.moments(game))
     ]

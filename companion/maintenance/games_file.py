@@ -18,7 +18,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import IO, Annotated
+from typing import IO, Annotated, NamedTuple
 
 import msgspec
 from msgspec import Meta
@@ -132,20 +132,28 @@ _TABLE_BY_LINE = {
 # ---- writing -------------------------------------------------------------------------------------
 
 
-def write_games(journal: Journal, target: IO[bytes]) -> tuple[int, int]:
+class WrittenGames(NamedTuple):
+    """Which games `write_games` has written."""
+
+    count: int
+    """Number of games that were written."""
+    running_id: int
+    """Id of the game that was left out because it is still running. 0 if none is running."""
+
+
+def write_games(journal: Journal, target: IO[bytes]) -> WrittenGames:
     """Write all games except one that is still running.
 
-    Return how many games were written, and the id of the running game, 0 if none is running. The
-    journal stays in a transaction, so the caller has to close it.
+    The journal stays in a transaction, so the caller has to close it.
     """
     # In a transaction, what the running service writes meanwhile is not visible.
     journal.database.query("BEGIN")
     games = journal.games()
-    unfinished = games[-1] if games and journal.restore().phase is not Phase.OVER else 0
-    finished = [game for game in games if game != unfinished]
+    running_id = games[-1] if games and journal.restore().phase is not Phase.OVER else 0
+    finished = [game for game in games if game != running_id]
     for line in _read_lines(journal, finished):
         target.write(_encode(line) + b"\n")
-    return len(finished), unfinished
+    return WrittenGames(len(finished), running_id)
 
 
 def _read_lines(journal: Journal, games: list[int]) -> Iterator[_Line]:
