@@ -172,7 +172,7 @@ def make_backup(
             format=BACKUP_FORMAT,
             version=__version__,
             at=clock.wall_s(),
-            games=written.count,
+            games=written.game_count,
             photographs=count,
             left_out=written.running_id,
         )

@@ -135,7 +135,7 @@ _TABLE_BY_LINE = {
 class WrittenGames(NamedTuple):
     """Which games `write_games` has written."""
 
-    count: int
+    game_count: int
     """Number of games that were written."""
     running_id: int
     """Id of the game that was left out because it is still running. 0 if none is running."""

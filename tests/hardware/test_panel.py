@@ -134,7 +134,8 @@ def test_a_failing_lamp_is_named_once(rig: PanelRig, monkeypatch: pytest.MonkeyP
     def fail(value: float) -> None:
         raise OSError("line lost")
 
-    # Lamp 1 fails at its first change, and is not used any more. The other lamps work.
+    # The pin of lamp 1, the first value of its entry, fails at its first change. Then the lamp is
+    # not used any more. The other lamps work.
     monkeypatch.setattr(rig.hands.lamps["south_1"][0], "_set_state", fail)
     for turn in (TurnLamp.ON, TurnLamp.OFF, TurnLamp.ON):
         rig.show(SeatLamps(frozenset({1, 2}), turn))
