@@ -75,7 +75,7 @@ def test_the_referee_shows_the_cards_it_reads(rig: WebRig) -> None:
         rig.table.handle_reading(Reading({}, quiet=True, game="binmat", fans=fans))
         rig.table.step()
 
-    # the screen shows what is read, and South's page takes it over; North's has nothing to enter
+    # The screen shows what is read, and South's page takes it over. North has nothing to enter.
     read_fans("5&", "X")
     screen = page_text(rig.browser(), "/")
     phone = page_text(south, "/seat/south")

@@ -27,7 +27,7 @@ FINDINGS = (
     [(Status.OK, 200, True), (Status.DEGRADED, 200, True), (Status.FAILING, 503, False)],
 )
 def test_a_failing_service_answers_503(rig: WebRig, status: Status, code: int, ok: bool) -> None:
-    # the table has not reported for 7.46 s; all other values are those of the rig's fake
+    # The table has not reported for 7.46 s. All other values come from the rig's fake.
     rig.health.now = replace(rig.health.now, status=status, late={"table": 7.46})
     answer = rig.browser().get("/health")
     assert answer.status_code == code

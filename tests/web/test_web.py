@@ -267,7 +267,7 @@ def test_anybody_can_check_receipts(rig: WebRig) -> None:
         body = {"moment": moment, "action": action, "salt": SALT}
         return seats[seat].post(f"/api/seat/{seat}/hand-in", json=body).json
 
-    # South's sealed action is known by its receipt only; to hand in the same again changes nothing
+    # Others see only the receipt of South's action. Handing in the same again changes nothing.
     receipt = hashlib.sha256(f"{moment} south UUS {SALT}".encode()).hexdigest()
     for _ in range(2):
         assert hand_in(Seat.SOUTH, "UUS")["receipt"] == receipt

@@ -19,7 +19,7 @@ from web.routes.route import attachment, form, get, host_only, host_page
 MAX_RESULTS = 100
 # Maximum number of results in the file. A hub never has so many.
 MAX_EXPORTED_RESULTS = 1_000_000
-# Names of the columns of the file of results.
+# Names of the columns in the file with all results.
 COLUMNS = (
     "ended_s",
     "game",
@@ -95,7 +95,7 @@ class StandingsPages(HubRouteGroup):
         return redirect("/host/people", 303)
 
     def _row_of(self, stored: StoredResult) -> tuple[Any, ...]:
-        """Return one row of the file of results, in the order of `COLUMNS`."""
+        """Return the row of one result in the file, in the order of `COLUMNS`."""
         result = stored.result
         return (
             round(result.ended_s),

@@ -95,7 +95,7 @@ def lead_path(replay: Replay) -> str:
     scene_width = 1000 / max(replay.scene_count - 1, 1)
     # there is a lead for the start, and one for the end of each turn
     scenes = [0, *(turn.last_scene for turn in replay.turns)]
-    # the largest lead nearly fills its half of the box; negative, because y points down
+    # The largest lead nearly fills its half of the box. Negative, because y points down.
     lead_height = -46 / max(map(abs, leads))
     points = [
         complex(scene_width * scene_index, lead_height * lead)

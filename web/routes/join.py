@@ -219,8 +219,8 @@ def occupied_page(
 
 def _table_screen_path() -> str:
     """Return the address of the table screen in the form that this browser uses."""
-    # the query of the request itself, and that of the page whose form has sent it; a table screen
-    # is known by a query of only that name
+    # The query of the request itself, and that of the page whose form has sent it. One of them must
+    # consist of nothing but the name of a table screen.
     queries = (request.query_string.decode(), urlsplit(request.referrer or "").query)
     return next((f"/?{name}" for name in ("kiosk", "screen") if name in queries), "/")
 

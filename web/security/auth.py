@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 # Lifetime of cookies in seconds, the maximum that browsers allow.
 COOKIE_AGE_S = 400 * 24 * 3600
-# Number of hexadecimal digits of the suffix that distinguishes cookies of several tables on one
-# machine. Eight are enough, because the suffix only has to differ among a few tables.
+# Number of hexadecimal digits in the suffix by which the cookies of several tables on one machine
+# differ. Eight are enough, because there are only a few tables.
 COOKIE_SUFFIX_LENGTH = 8
 # Maximum number of names that are remembered in a browser.
 MAX_OFFERED_NAMES = 4

@@ -51,7 +51,9 @@ class WifiPage(TableRouteGroup):
         return render_template(
             "wifi.html",
             error=error or self.own_wifi.trouble,
+            # after a refusal the typed name stays in the form
             name=request.form.get("name", "").strip() if error else "",
+            # in the new Wi-Fi the machine has another address, but keeps its `.local` name
             url_after_switch=next((url for url in urls if ".local" in url), urls[-1]),
             host_key=self._auth.host_key if is_new else "",
         )
