@@ -94,6 +94,8 @@ def test_slots_are_replaced_moved_and_cleared(seat: WebDriver) -> None:
     ActionChains(seat).click_and_hold(slots(seat)[0]).move_by_offset(slot_px, 3).release().perform()
     wait_for_letters(seat, "SR.")
     assert not seat.find_elements(By.CSS_SELECTOR, ".slot.chosen"), "a drag chooses a slot"
+    # After a drag, the page swallows clicks until a timer of 0 ms has run. Wait for a later timer.
+    seat.execute_async_script("setTimeout(arguments[0], 0)")
 
     # “Back” removes the last order, “Clear” all of them.
     tap(seat, "#back")
