@@ -43,10 +43,10 @@ def random_states(name: str, count: int, max_decisions: int, **options: Any) -> 
     Each comes from a game of its own, after fewer than `max_decisions` random decisions.
     """
     game = game_named(name)
-    number = yielded = 0
-    while yielded < count:
-        rng = Random(f"{name}/{number}")
-        number += 1
+    game_index = yielded_count = 0
+    while yielded_count < count:
+        rng = Random(f"{name}/{game_index}")
+        game_index += 1
         state = game.setup(game.options(options), rng)
         for _ in range(rng.randrange(max_decisions)):
             if not (due := game.to_act(state)):
@@ -54,7 +54,7 @@ def random_states(name: str, count: int, max_decisions: int, **options: Any) -> 
             actions = {seat: game.random_action(state, seat, rng) for seat in sorted(due)}
             state = game.apply(state, actions, rng).state
         if game.to_act(state):
-            yielded += 1
+            yielded_count += 1
             yield state
 
 

@@ -201,8 +201,8 @@ def no_leaks(request: pytest.FixtureRequest) -> Iterator[None]:
         # The garbage collector may have to close something. Let it do so now, because in the middle
         # of another test it would look like a fault of that test.
         gc.collect()
-    end_s = time.monotonic() + CLOSING_TIMEOUT_S
-    while (still_open := open_files() - files) and time.monotonic() < end_s:
+    deadline_s = time.monotonic() + CLOSING_TIMEOUT_S
+    while (still_open := open_files() - files) and time.monotonic() < deadline_s:
         time.sleep(0.01)  # a service of several tests may have a file open for a moment
     assert not still_open, f"still open: {', '.join(sorted(still_open))}"
 

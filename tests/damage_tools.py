@@ -61,10 +61,10 @@ def make_journal(path: Path, games: int = 3, with_log: bool = False) -> tuple[by
         journal.key("host")
         for seat in Seat:
             table.take_seat(seat, seat.title())
-        for number in range(games):
-            if with_log and number == games - 2:
+        for index in range(games):
+            if with_log and index == games - 2:
                 database_of(journal).execute("PRAGMA wal_checkpoint(TRUNCATE)")
-            _play(table, clock, is_last=number == games - 1)
+            _play(table, clock, is_last=index == games - 1)
         if with_log:
             copies = [Path(f"{path}{suffix}").read_bytes() for suffix in ("", "-wal")]
             return copies[0], copies[1]
@@ -148,9 +148,9 @@ def problems_after(
         for game in (SEATS_GAME, *journal.games()):
             intact |= {entry.id: entry for entry in journal.entries_until_damage(game)[0]}
         problems += [
-            f"entry {number} has changed"
-            for number in intact
-            if intact[number] != written.get(number)
+            f"entry {entry_id} has changed"
+            for entry_id in intact
+            if intact[entry_id] != written.get(entry_id)
         ]
         is_whole = all(journal.is_game_intact(game) for game in journal.games())
         if knows_losses and written.keys() - intact.keys() and not notice and is_whole:

@@ -24,9 +24,9 @@ def make_tournament(
     tournament = tournament_rules.new_tournament(
         "Club evening", system, GAME, {}, rounds=rounds, minutes=minutes
     )
-    for number in range(people):
-        rating = 2000.0 - number * 10
-        tournament = tournament_rules.enter(tournament, number + 1, rating)
+    for index in range(people):
+        rating = 2000.0 - index * 10
+        tournament = tournament_rules.enter(tournament, index + 1, rating)
     return tournament
 
 

@@ -64,7 +64,7 @@ def host_of(rig: WebRig) -> FlaskClient:
     return browser
 
 
-def code_of(rig: WebRig) -> str:
+def join_code_of(rig: WebRig) -> str:
     """Return the code that the machine's own screen shows, for joining the table."""
     code = format_code(rig.app.extensions["join_code"].current())
     assert re.fullmatch(r"[2-9a-z]{3}-[2-9a-z]{3}", code)

@@ -63,12 +63,12 @@ def until(
     Tests without a browser use `waiting.until`, which does not need Selenium.
     """
     pause = threading.Event()
-    end_s = time.monotonic() + timeout_s
+    deadline_s = time.monotonic() + timeout_s
     while True:
         with contextlib.suppress(NoSuchElementException, StaleElementReferenceException):
             if answer := condition():
                 return answer
-        if time.monotonic() > end_s:
+        if time.monotonic() > deadline_s:
             pytest.fail(f"{what} did not happen within {timeout_s:.0f} s")
         pause.wait(pause_s)
         pause_s = min(1.3 * pause_s, MAX_PAUSE_S)

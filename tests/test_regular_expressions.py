@@ -22,7 +22,7 @@ from web.security import host_names
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("companion", "web", "vision", "hardware")
 # Number of characters of a text.
-LENGTH = 100_000
+TEXT_LENGTH = 100_000
 # Processor time that a search may take. A good pattern takes milliseconds.
 LIMIT_S = 1.0
 # Number of texts, each of one repeated word, that each pattern is tried with at most.
@@ -86,9 +86,9 @@ def worst_texts(pattern: re.Pattern[str] | re.Pattern[bytes]) -> Iterator[str]:
     words = [*letters, *(a + b for a, b in itertools.product(letters, repeat=2)), source]
     rng.shuffle(words)
     for word in [*letters, *words][:MAX_TEXTS]:
-        yield word * (LENGTH // len(word))
+        yield word * (TEXT_LENGTH // len(word))
     for _ in range(5):
-        yield "".join(rng.choices(letters, k=LENGTH))
+        yield "".join(rng.choices(letters, k=TEXT_LENGTH))
 
 
 def is_slow(pattern: re.Pattern[str] | re.Pattern[bytes]) -> bool:

@@ -91,10 +91,10 @@ class HubTour:
         for name in NAMES[1:9]:
             self.league.cards.create(name)
         rng = Random(5)
-        for number in range(40):
+        for index in range(40):
             pair = rng.sample(range(1, 10), 2)
             winner = rng.choice((*SEATS, None))
-            store_result(self.league, *pair, winner, "outbuffered", at_s=float(number))
+            store_result(self.league, *pair, winner, "outbuffered", at_s=float(index))
         yield Stop("hub-standings", "/standings?game=outbuffered", is_guest=True)
         yield Stop("hub-people", "/host/people")
 

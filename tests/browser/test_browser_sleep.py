@@ -24,11 +24,11 @@ Object.defineProperty(navigator, 'wakeLock', { value: { request: async kind => {
   return lock;
 } } });
 const [startTimer, stopTimer] = [window.setTimeout, window.clearTimeout], longTimers = new Map();
-let number = 0;
+let lastId = 0; // of a timer that is held back: ids below 0 are not the browser's
 window.setTimeout = (call, ms, ...more) => {
   if (!(ms >= 60000)) return startTimer(call, ms, ...more);
-  longTimers.set(number -= 1, call);
-  return number;
+  longTimers.set(lastId -= 1, call);
+  return lastId;
 };
 window.clearTimeout = id => { longTimers.delete(id) || stopTimer(id); };
 window.runLongTimers = () => {

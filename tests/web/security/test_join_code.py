@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from security_tools import code_of, host_of, open_guarded_table, stranger
+from security_tools import host_of, join_code_of, open_guarded_table, stranger
 from web_fixtures import WebRig, error_of, page_text
 
 from companion.core.clock import FakeClock
@@ -50,7 +50,7 @@ def test_nobody_sits_down_without_the_code(cafe: WebRig) -> None:
     assert cafe.table.view().seats[Seat.SOUTH].name is None
 
     # the code lets the phone sit down, also in capital letters
-    assert phone.post("/pass", data={"code": code_of(cafe).upper()}).status_code == 303
+    assert phone.post("/pass", data={"code": join_code_of(cafe).upper()}).status_code == 303
     assert cafe.table.view().seats[Seat.NORTH].name is not None
 
     # with a seat it needs the code for nothing else
@@ -68,12 +68,12 @@ def test_strangers_need_the_code_for_pad_seats(cafe: WebRig) -> None:
     cafe.table.step()
     phone = stranger(cafe)
     assert 'id="code"' in page_text(phone, "/seat/south")
-    for code, status in (("", 403), ("zzzzzz", 403), (code_of(cafe), 303)):
+    for code, status in (("", 403), ("zzzzzz", 403), (join_code_of(cafe), 303)):
         assert phone.post("/join/south/move", data={"code": code}).status_code == status
 
 
 def test_only_the_table_shows_its_code(cafe: WebRig) -> None:
-    code = code_of(cafe)
+    code = join_code_of(cafe)
     guest = stranger(cafe)
     host = host_of(cafe)
 
@@ -93,27 +93,27 @@ def test_only_the_table_shows_its_code(cafe: WebRig) -> None:
 def test_new_games_and_freed_seats_change_the_code(cafe: WebRig) -> None:
     """Somebody who played earlier must not be able to use the code again, or pass it on."""
     phone = stranger(cafe)
-    codes = [code_of(cafe)]
+    codes = [join_code_of(cafe)]
 
     # somebody sits down: the code stays, so that a second person can use it
     phone.post("/api/seat/south/take", json={"code": codes[0]})
-    assert code_of(cafe) == codes[0], "the code must not change when somebody sits down"
+    assert join_code_of(cafe) == codes[0], "the code must not change when somebody sits down"
 
     # a game starts, then the player is replaced by Eve: both change the code
     phone.post("/api/seat/south/start", json={"game": "scouts"})
-    codes.append(code_of(cafe))
+    codes.append(join_code_of(cafe))
     cafe.table.free_seat(Seat.SOUTH)
     cafe.table.take_seat(Seat.SOUTH, "Eve")
-    codes.append(code_of(cafe))
+    codes.append(join_code_of(cafe))
     assert len(set(codes)) == 3
     assert codes[-1] not in page_text(phone, "/"), "whoever lost the seat must not see the new code"
 
 
 def test_taking_the_last_seat_keeps_the_code(cafe: WebRig) -> None:
-    code = code_of(cafe)
+    code = join_code_of(cafe)
     for seat in SEATS:
         cafe.table.take_seat(seat, "Eve")
-        assert code_of(cafe) == code
+        assert join_code_of(cafe) == code
 
 
 def test_an_evening_of_guessing_is_hopeless() -> None:

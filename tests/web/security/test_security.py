@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from internals import session_of
-from security_tools import code_of, host_of, open_guarded_table, stranger
+from security_tools import host_of, join_code_of, open_guarded_table, stranger
 from simulated_room import simulated
 from web_fixtures import HOST_KEY, WebRig, error_of, open_web_rig, page_text
 
@@ -292,7 +292,7 @@ def test_logs_headers_and_errors_have_no_secrets(
     caplog.set_level(logging.DEBUG)
     with open_guarded_table(tmp_path, join="code") as rig:
         # a phone sits down by the code, and the owner replaces the key
-        code = code_of(rig)
+        code = join_code_of(rig)
         phone = stranger(rig)
         host = host_of(rig)
         phone.post("/join/south", data={"name": "Mara", "code": code})
