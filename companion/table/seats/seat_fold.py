@@ -83,8 +83,8 @@ def show_card(session: Session, record: ShowCard) -> Transition:
     player = session.seats.get(record.seat)
     if player is None or player.door == MACHINE:
         raise wrong_phase(say("Nobody sits at {seat!c}: take the seat", seat=record.seat))
-    opponent = session.seats.get(record.seat.other)
-    if record.card and opponent is not None and opponent.card == record.card:
+    other_player = session.seats.get(record.seat.other)
+    if record.card and other_player is not None and other_player.card == record.card:
         raise wrong_phase(say("This card has been shown at the other seat already"))
     seats = {**session.seats, record.seat: replace(player, card=record.card)}
     return replace(session, seats=seats), ()
