@@ -122,6 +122,7 @@ def test_only_people_to_act_may_ask(rig: TableRig) -> None:
 
 
 def test_two_people_are_coached_if_the_owner_allows(tmp_path: Path) -> None:
+    """Against a person the coach would be unfair, unless the owner allows it to both."""
     with open_table_rig(tmp_path) as rig:
         rig.table.take_seat(Seat.SOUTH, "Ada")
         rig.table.take_seat(Seat.NORTH, "Ben")
@@ -129,13 +130,15 @@ def test_two_people_are_coached_if_the_owner_allows(tmp_path: Path) -> None:
         assert rig.table.coaching.subjects(Seat.SOUTH) == ()
         rig.table.use_settings(TableSettings(coach="always"))
         assert rig.table.coaching.subjects(Seat.SOUTH) == ("now",)
+
+        # somebody else takes the seat after the first turn
         for seat in Seat:
             rig.hand_in(seat, "UII")
         rig.finish_stages()
         rig.table.free_seat(Seat.SOUTH)
         rig.table.take_seat(Seat.SOUTH, "Cleo")
         assert rig.table.coaching.subjects(Seat.SOUTH) == ("now",), (
-            "a new player may ask about the turn of the one before"
+            "a new player may not ask about the turn of the player before"
         )
 
 

@@ -101,6 +101,7 @@ def test_one_command_runs_a_hub_that_tables_join(tmp_path: Path) -> None:
 
 
 def test_commands_join_and_leave_a_hub(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The commands find the running service by the settings, and let it join and leave."""
     settings = local_settings(tmp_path / "table", table=TableSettings(reading_time_s=0.1))
     with running_hub(tmp_path / "hub") as hub, Companion(settings, simulate=True) as companion:
         (tmp_path / "settings.toml").write_text(

@@ -124,6 +124,7 @@ def test_a_table_is_silent_until_admitted(tmp_path: Path) -> None:
 def test_one_tables_connections_leave_room_for_others(
     hub: Hub, tables: list[TableAtHub], tmp_path: Path
 ) -> None:
+    """A table opens as many connections as NATS lets it, and then another table joins and plays."""
     _, changed = tables
     connections: list[Client] = []
     private_key = changed.member.private_key

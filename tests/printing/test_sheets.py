@@ -389,10 +389,13 @@ def test_low_ink_leaves_the_backs_of_cards_white() -> None:
     [("outbuffered", "a4"), ("scouts", "a2"), ("arena", "a2"), ("kahmate", "a2"), ("binmat", "a1")],
 )
 def test_a_print_shop_gets_one_sheet(game: str, paper: Paper) -> None:
+    """The board alone is printed in one piece, in its true size, and upright for South."""
     kit = GAMES[game].kit(GAMES[game].options({}))
     assert paper_for_whole_board(kit) == paper
     pdf, pages = kit_pdf(kit, KitStyle(paper, board_only=True), default_extras(game))
     assert [(page.kind, page.names) for page in pages] == [("board", ("board",))]
+
+    # the page has the size of the paper, and the markers have theirs
     (picture,) = rasterise(pdf, DPI)
     assert sorted(picture.shape) == pytest.approx(
         [side * PX_PER_MM for side in PAPER_SIZES_MM[paper]], abs=1.5
