@@ -1,5 +1,15 @@
 """The pose of the board from corner markers, and conversion between pixels and millimetres.
 
+`solve_pose` computes a pose from points of the board and where they are in the picture:
+
+1. Points of a plane look nearly alike from one or two poses. Compute these (`_initial_poses`).
+2. Refine each by least squares, and the last pose as well if there is one (`refine_pose`).
+3. Take the one with the smallest error, of those with the camera above the board (`fit_pose`).
+4. Compute how uncertain the pose is (`_with_covariance`).
+
+A `Pose` converts between pixels and millimetres. A `TopView` is the geometry of a view of the board
+from straight above.
+
 Picture axes: pixels, x right, y down, the centre of the first pixel is (0, 0). Board axes: mm, x
 right as South sees it, y up towards North, z up from the paper, see `companion.core.kit`. Camera
 axes: mm, x right, y down, z forwards. `Points` are coordinates (N, 2) or (N, 3) unless stated
@@ -396,10 +406,10 @@ def fit_pose(
 ) -> Pose | None:
     """Return the pose as in `solve_pose`, without its covariance.
 
-    Two poses explain points of a plane almost equally well. Returns the one with the smaller
-    reprojection error among those with the camera above the table.
+    Several poses may explain points of a plane almost equally well. Of those with the camera above
+    the table, this is the one with the smallest reprojection error.
     """
-    # Refine each start, and the last pose if there is one.
+    # Refine each start, and the guess if there is one.
     starts = _initial_poses(points_mm, points_px, lens, size)
     if guess is not None:
         starts.append(Pose(guess.rotation, guess.translation, lens, size, len(points_mm) // 4))
@@ -408,7 +418,7 @@ def fit_pose(
 
 
 def _initial_poses(points_mm: Points, points_px: Points, lens: Lens, size: Size) -> list[Pose]:
-    """Return the one or two poses from which points of a plane look alike, the better one first."""
+    """Return the one or two poses from which the points look as they do, the better one first."""
     matrix = lens.matrix(size)
     normalised = lens.undistort((points_px - matrix[:2, 2]) / matrix[0, 0])
     # IPPE (Collins and Bartoli 2014) returns both poses of a plane.
