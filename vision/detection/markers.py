@@ -353,8 +353,8 @@ def marker_modules(marker: int, dictionary: str = DICTIONARY) -> NDArray[np.uint
 
     The array is cached, so it must not be changed.
     """
-    book = get_dictionary(dictionary)
-    return np.asarray(book.generateImageMarker(marker, book.markerSize + 2), np.uint8)
+    prints = get_dictionary(dictionary)
+    return np.asarray(prints.generateImageMarker(marker, prints.markerSize + 2), np.uint8)
 
 
 @lru_cache(maxsize=512)
@@ -363,15 +363,15 @@ def _rotated_prints(marker: int, dictionary: str) -> NDArray[np.float64]:
 
     Each has zero mean and unit length.
     """
-    print_ = marker_modules(marker, dictionary).astype(np.float64)
-    # The product of two such vectors is their correlation.
-    print_ -= print_.mean()
-    print_ /= np.linalg.norm(print_)
-    return np.stack([np.rot90(print_, turns).ravel() for turns in range(4)])
+    # The product of two vectors that are normalised like this is their correlation.
+    modules = marker_modules(marker, dictionary).astype(np.float64)
+    modules -= modules.mean()
+    modules /= np.linalg.norm(modules)
+    return np.stack([np.rot90(modules, turns).ravel() for turns in range(4)])
 
 
 def sharpen(luma: Luma) -> Luma:
-    """Return an unsharp-masked copy, which separates defocused modules again."""
+    """Return a sharpened copy, in which blurred modules are told apart again (unsharp masking)."""
     # Add the difference between the picture and its blur, times the gain.
     soft = cv2.GaussianBlur(luma, (0, 0), _SHARPEN_SIGMA_PX)
     sharp = cv2.addWeighted(luma, 1 + _SHARPEN_GAIN, soft, -_SHARPEN_GAIN, 0)

@@ -60,13 +60,18 @@ def judge(look: Look, memory: Memory) -> tuple[Look, Memory]:
     # Squares on which no piece was read. Holes, such as walls, cannot have one.
     without_piece = set(kit.board.squares) - kit.board.holes - pieces.seen.keys()
     candidates = without_piece & look.squares_to_judge
+
+    # Which of them are empty? On a board that is read as a whole, this also measures its paper, so
+    # it is done even without candidates.
     empty = set[Square]()
     if candidates or reference is None:
         look, memory, pieces, empty = _judge_candidates(look, memory, pieces, candidates)
         without_piece -= pieces.seen.keys()
     if reference is not None:
-        # Squares that were not judged keep their state.
+        # Squares that were not judged stay empty, unless a piece may lie there now.
         empty |= reference.empty_squares - candidates - pieces.doubtful_squares - pieces.seen.keys()
+
+    # What is neither read nor empty is unknown.
     unknown = frozenset(without_piece - empty) | pieces.doubtful_squares
     look = _with_vote(
         replace(look, pieces=pieces, empty_squares=frozenset(empty), unknown_squares=unknown),
@@ -83,7 +88,7 @@ def _judge_candidates(
     Candidates are the squares to judge on which no piece was read. Each step judges only the
     squares that are still undecided.
     """
-    # Without a reference the whole board is judged, and the brightness of its paper is measured.
+    # Without a reference, the whole board is judged, and the brightness of its paper is measured.
     is_whole = look.reference is None
 
     # First step: plain light. A square with a doubtful piece or a vague pose is never called empty.

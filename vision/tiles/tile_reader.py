@@ -103,11 +103,12 @@ class TileReader:
         """
         if pose is None:
             return {seat: RowSeen(fault=RowFault.NO_BOARD) for seat in seats}
-        # A quick search first.
+
+        # Search quickly. Search thoroughly, which takes several times as long, only if that finds a
+        # fault: a marker may have been missed.
         sightings = self._own_markers(self._finder.find(luma).sightings)
         rows = self._read_rows(seats, sightings, pose)
         if any(row.fault for row in rows.values()):
-            # A thorough search takes several times as long.
             sightings = self._own_markers(
                 (*sightings, *self._thorough_finder.find(sharpen(luma)).sightings)
             )
