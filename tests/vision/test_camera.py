@@ -142,7 +142,7 @@ def test_cameras_of_the_same_name_are_numbered(bus: UsbBus) -> None:
     assert [offer.source for offer in list_cameras()] == ["usb:0", "usb:2"]
 
 
-def test_decoders_and_sensors_are_no_usb_cameras(bus: UsbBus) -> None:
+def test_decoders_and_sensors_are_not_usb_cameras(bus: UsbBus) -> None:
     """A Raspberry Pi has video devices of its own, which do not belong to a USB device."""
     for number, name in ((10, "bcm2835-codec-decode"), (0, "unicam")):
         folder = bus.folder / f"devices/platform/soc/{name}/video4linux/video{number}"

@@ -103,7 +103,7 @@ def test_a_calibrated_lens_is_not_replaced() -> None:
     assert calibrated.with_fit(Lens(0.4, is_fisheye=True), np.eye(2)).lens == Lens(0.8)
 
 
-def test_a_lens_stored_without_model_is_no_fisheye() -> None:
+def test_a_lens_stored_without_model_is_not_a_fisheye() -> None:
     """Files of older versions have no `fisheye` and no `k2`."""
     stored = b'{"focal_ratio":0.77,"k1":0.01,"spread":0.004,"exact":false}'
     assert msgspec.json.decode(stored, type=StoredLens).lens == Lens(0.77, 0.01)

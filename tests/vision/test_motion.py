@@ -244,7 +244,7 @@ def test_slow_changes_add_up() -> None:
     assert sum(changes) >= 6
 
 
-def test_a_large_hand_is_no_change_of_light() -> None:
+def test_a_large_hand_is_not_a_change_of_light() -> None:
     """A large hand makes the picture darker.
 
     If that were taken for less light, the rest of the picture would seem to have changed. Only the

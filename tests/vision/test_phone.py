@@ -67,7 +67,7 @@ def test_an_old_picture_is_never_read(clock: FakeClock, link: PhoneLink, age_s: 
 def test_the_return_of_a_phone_is_reported_once(clock: FakeClock, link: PhoneLink) -> None:
     """A phone is gone when a wait for its picture has ended in vain.
 
-    A picture that is too old when it arrives is no return.
+    A picture that is too old when it arrives does not count as a return.
     """
     # a first picture arrives, and a wait for the next one ends in vain
     returned_at_s = []

@@ -31,7 +31,7 @@ def test_a_bare_board_is_read_as_empty(game: str, light: str) -> None:
     assert reading.unknown == frozenset()
 
 
-def test_printed_titles_are_no_cards() -> None:
+def test_printed_titles_are_not_read_as_cards() -> None:
     """Read a fan in each zone of lanes 0, 1, 4 and 5.
 
     South's fans begin at the printed title in lanes 0 and 1, North's at the title in 4 and 5.

@@ -91,13 +91,13 @@ def white_share(tone: NDArray[np.float32]) -> float:
 
 @pytest.mark.parametrize("angle_deg", [0, 33, 90, 171])
 @pytest.mark.parametrize("dark", [0.2, 0.8])
-def test_the_edge_of_a_shadow_is_no_print(angle_deg: float, dark: float) -> None:
+def test_the_edge_of_a_shadow_is_not_print(angle_deg: float, dark: float) -> None:
     assert white_share(shaded_paper(angle_deg, dark, 4.0)) > 0.92
 
 
 @pytest.mark.parametrize("dark", [0.1, 0.7])
 @pytest.mark.parametrize("half_mm", [6.0, 14.9])
-def test_a_patch_within_the_square_is_no_shadow(dark: float, half_mm: float) -> None:
+def test_a_patch_within_the_square_is_not_a_shadow(dark: float, half_mm: float) -> None:
     tone = shaded_paper(30, 0.5)
     tone[DISTANCES_MM.reshape(SIDE, SIDE) < half_mm] *= dark
     assert reflectance(tone, ALL_PIXELS, PAPER, ALL_SIDES) is None
@@ -110,5 +110,5 @@ def paper_under_two_shadows(angle_deg: float, rim_deg: float) -> NDArray[np.floa
 
 
 @pytest.mark.parametrize(("angle_deg", "rim_deg"), [(40, 120), (90, 30), (135, 50)])
-def test_two_crossing_shadows_are_no_print(angle_deg: float, rim_deg: float) -> None:
+def test_two_crossing_shadows_are_not_print(angle_deg: float, rim_deg: float) -> None:
     assert white_share(paper_under_two_shadows(angle_deg, rim_deg)) > 0.92

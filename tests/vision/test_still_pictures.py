@@ -93,7 +93,7 @@ def test_open_cards_are_answered(tmp_path: Path) -> None:
 
 
 def test_a_picture_without_a_board_is_reported(tmp_path: Path) -> None:
-    """The picture shows a single marker that is no corner of a board, and not even readable."""
+    """The picture shows a single marker that is not a corner of a board, and not even readable."""
     picture = np.full((400, 400), 220, np.uint8)
     picture[100:250, 100:250] = cv2.resize(
         marker_modules(20), (150, 150), interpolation=cv2.INTER_NEAREST

@@ -86,7 +86,7 @@ def test_incomplete_pictures_are_skipped(bus: UsbBus) -> None:
         (np.frombuffer(b"RIFF" + b"\1" * 5000, np.uint8)[None], "only damaged pictures"),
     ],
 )
-def test_data_that_is_no_picture_is_reported(bus: UsbBus, sends: object, words: str) -> None:
+def test_data_that_is_not_a_picture_is_reported(bus: UsbBus, sends: object, words: str) -> None:
     bus.plug(0, Webcam()).sent_instead = sends
     with pytest.raises(CameraError, match=words):
         open_usb().frame()

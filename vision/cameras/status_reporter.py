@@ -71,8 +71,8 @@ class CameraStatusReporter:
     def report_fault(self, sentence: str) -> None:
         """Report that the camera has failed, which `sentence` says.
 
-        If no camera was ever in use and none is expected, this is no fault: report only that there
-        is no camera.
+        If no camera was ever in use and none is expected, this is not a fault: report only that
+        there is no camera.
         """
         self._board_seen_at_s = None
         if self.was_in_use or self._expects_camera():

@@ -39,8 +39,8 @@ Box = tuple[slice, slice]
 # Pictures wider than this, such as 1080p, are searched at half size first.
 _LARGE_WIDTH_PX = 1600
 
-# Smaller pictures are first reduced to this width, half of 1080p. Those that are no wider are
-# searched as they are.
+# Smaller pictures are first reduced to this width, half of 1080p. Pictures that are not wider than
+# this are searched as they are.
 _SMALL_WIDTH_PX = 960
 
 # Half the window in which a corner is refined, in px. A larger window would contain other edges of
@@ -106,7 +106,7 @@ class Sighting:
         # Solve a + share * first = b + second_share * second for `share`, by cross products.
         cross = first[0] * second[1] - first[1] * second[0]
         if abs(cross) < 1e-9:
-            # The diagonals are parallel: this is no quadrangle.
+            # The diagonals are parallel, so this is not a quadrangle.
             return np.asarray(self.corners_px.mean(axis=0))
         share = ((b - a)[0] * second[1] - (b - a)[1] * second[0]) / cross
         return np.asarray(a + share * first)

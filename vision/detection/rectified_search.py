@@ -255,8 +255,8 @@ def _small_print(marker: int) -> Luma:
     """
     half = _MARKER_PX // 2
     # As soft as in most pictures.
-    print_ = cv2.resize(marker_modules(marker), (half, half), interpolation=cv2.INTER_AREA)
-    return np.asarray(cv2.GaussianBlur(print_, (0, 0), 1.0), np.uint8)
+    small_print = cv2.resize(marker_modules(marker), (half, half), interpolation=cv2.INTER_AREA)
+    return np.asarray(cv2.GaussianBlur(small_print, (0, 0), 1.0), np.uint8)
 
 
 def _connected_areas(squares: Collection[Square]) -> list[set[Square]]:

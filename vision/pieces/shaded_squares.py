@@ -186,8 +186,8 @@ def reflectance(
     light = _best_light(cell, angle_rad)
     if not light.explains_paper:
         return None
-    print_ = np.exp(cell.values - light.at(paper.offsets_mm))
-    return np.asarray(print_.reshape(tone.shape), np.float32)
+    reflected = np.exp(cell.values - light.at(paper.offsets_mm))
+    return np.asarray(reflected.reshape(tone.shape), np.float32)
 
 
 def _best_light(cell: _Cell, angle_rad: float) -> _Light:
