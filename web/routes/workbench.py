@@ -88,6 +88,7 @@ class WorkbenchPages(TableRouteGroup):
             if panel != sent_panel:
                 sent_panel = panel
                 messages += format_event(json.dumps(panel), "panel")
+            # looking at the table and its pieces takes longer, so it happens less often
             if now_s - checked_at_s < WORLD_INTERVAL_S:
                 return messages
             checked_at_s = now_s
@@ -119,9 +120,9 @@ class WorkbenchPages(TableRouteGroup):
         kit = self._table.view().kit
         squares = kit.board.squares if kit else ()
         centres = {str(square): world.square_px(square) for square in squares}
-        board = {name: [round(x), round(y)] for name, (x, y) in centres.items()}
+        rounded = {name: [round(x), round(y)] for name, (x, y) in centres.items()}
         hand = str(self._hand) if self._hand else None
-        positions = {"size": world.size_px(), "pieces": pieces, "squares": board, "hand": hand}
+        positions = {"size": world.size_px(), "pieces": pieces, "squares": rounded, "hand": hand}
         # pages compare positions by their checksum
         return build_answer(
             WorldJson, **positions, frame=zlib.crc32(json.dumps(positions).encode())
