@@ -70,6 +70,7 @@ class SpectatorPages(HubRouteGroup):
         """Stream the page or overlay of a table."""
         table = self._require_table(number)
         feed = self._room.feed(table.id)
+        # for this version the feed returns the newest record, which is sent at once
         sent_version = -1
 
         def message_of(version: int, timed_record: TimedRecord | None) -> str:

@@ -89,13 +89,13 @@ class CameraReports:
     def _measure(self, board_eye: BoardEye, state: CameraState, now_s: float) -> CameraReport:
         """Return a new report on a camera that works. `state` is the state of the camera."""
         board = self.page_context.worker.run(board_eye.board)
-        number = board_eye.latest_number()
+        frame_number = board_eye.latest_number()
         age_s = now_s - self._last_measured_at_s
         # the rate is the mean since the last report, which says nothing if that was long ago
         is_recent = self._frame_number and age_s < 10 * MEASURE_INTERVAL_S
-        frames_per_s = (number - self._frame_number) / age_s if is_recent else 0.0
+        frames_per_s = (frame_number - self._frame_number) / age_s if is_recent else 0.0
         self._last_measured_at_s = now_s
-        self._frame_number = number
+        self._frame_number = frame_number
         advice = board.advice if board else board_eye.advice_without_board()
         return replace(_judge_board(state, board, advice), frames_per_s=frames_per_s)
 
@@ -145,11 +145,11 @@ class CameraPictures(TableRouteGroup):
 
     def _newest_jpeg(self) -> bytes:
         """Return the last frame as JPEG, encoded once for all viewers."""
-        number = self._require_eye().latest_number()
+        frame_number = self._require_eye().latest_number()
         last_number, jpeg = self._last_jpeg
-        if last_number != number:
+        if last_number != frame_number:
             jpeg = self._require_eye().picture() or b""
-            self._last_jpeg = (number, jpeg)
+            self._last_jpeg = (frame_number, jpeg)
         return jpeg
 
     @post("/api/camera/lock", guard=host_only)

@@ -120,6 +120,7 @@ class Streams:
         on_close: Callable[[], None] = lambda: None,
     ) -> Response:
         """Return a stream of fragments: one now, and one after every change of the source."""
+        # no source has this version, so that the first fragment is sent at once
         sent_version = -1
 
         def next_messages() -> str:
@@ -177,7 +178,7 @@ class Streams:
         is_gone: Callable[[], bool] = request.environ.get(
             "waitress.client_disconnected", lambda: False
         )
-        # the generator runs after this request has been answered, but still needs its context
+        # the generator runs after the route has returned, but still needs the request's context
         context = copy_context()
         generation = self._generation
 
