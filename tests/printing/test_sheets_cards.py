@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise
+from typing import NamedTuple
 
 import cv2
 import numpy as np
@@ -69,15 +70,25 @@ def pages_of(paper: Paper) -> tuple[Sequence[Page], tuple[Image, ...]]:
     return pages, rasterise(pdf, DPI)
 
 
-def card_cells_mm(deck: Deck, paper: Paper) -> list[tuple[Points, Points, Points]]:
+class CardCell(NamedTuple):
+    """Where a card must lie on its page, in mm from the upper left, with y down."""
+
+    corner: Points
+    """The lower left corner of the card."""
+    along: Points
+    """Direction of the card's width."""
+    up: Points
+    """Direction of the card's height."""
+
+
+def card_cells_mm(deck: Deck, paper: Paper) -> list[CardCell]:
     """Return where a page's nine cards must lie, in reading order.
 
-    Each place is the lower left corner of the card in mm, and the directions of its width and of
-    its height. The cards lie three by three in the middle of the page. On A4 they are upright. On
-    Letter the page is landscape, and they are turned left.
+    The cards lie three by three in the middle of the page. On A4 they are upright. On Letter the
+    page is landscape, and they are turned left.
     """
     width, height = PAPER_SIZES_MM[paper]
-    # size of the cell of a card, and the card's lower left corner in it, with y down
+    # size of the cell of a card, and the card's lower left corner in it
     cell = np.array((deck.width_mm, deck.height_mm))
     corner = np.array((0.0, deck.height_mm))
     along = np.array((1.0, 0.0))
@@ -89,19 +100,14 @@ def card_cells_mm(deck: Deck, paper: Paper) -> list[tuple[Points, Points, Points
         up = np.array((-1.0, 0.0))
     first = np.array((width, height)) / 2 - 1.5 * cell
     return [
-        (first + corner + cell * (column, row), along, up)
+        CardCell(first + corner + cell * (column, row), along, up)
         for row in range(3)
         for column in range(3)
     ]
 
 
-def upright_picture(
-    picture: Image, deck: Deck, cell: tuple[Points, Points, Points], dpi: int = DPI
-) -> Image:
-    """Return the upright picture of one card, at ten pixels per mm.
-
-    `cell` is the place of the card, as `card_cells_mm` returns it.
-    """
+def upright_picture(picture: Image, deck: Deck, cell: CardCell, dpi: int = DPI) -> Image:
+    """Return the upright picture of one card, at ten pixels per mm."""
     corner, along, up = cell
     source = np.array(
         [corner + up * deck.height_mm, corner + up * deck.height_mm + along * deck.width_mm, corner]

@@ -215,8 +215,8 @@ def draw_card(pen: Pen, deck: Deck, card: Card, *, readable: bool = True) -> Non
 def _draw_half_card(pen: Pen, deck: Deck, card: Card, readable: bool) -> None:
     """Draw the upper half of a card.
 
-    Value and suit are in one corner, and the marker is in the other one. The value and the suit are
-    in the middle once more, in big, between the columns in which the markers are.
+    Value and suit are in one corner, and the marker is in the other one. Value and suit are drawn
+    once more in the middle, much larger, between the columns in which the markers are.
     """
     inset = deck.inset_mm
     marker_mm = deck.marker_mm
@@ -241,8 +241,7 @@ def _draw_half_card(pen: Pen, deck: Deck, card: Card, readable: bool) -> None:
 
     # the big value at the left of the middle, and the big suit at its right
     width_scale = 1.0 if len(card.value) == 1 else _TWO_DIGIT_SCALE
-    # the width of the value for a font size of 1 mm decides how large it can be: at most as wide as
-    # the suit
+    # width of the value at a font size of 1 mm. The value may be as wide as the suit, but not wider
     value_width_em = CELL_WIDTH_EM * width_scale * len(card.value)
     size_mm = min(_MAX_VALUE_FONT_MM, _SUIT_MM / value_width_em)
     left = centre - _VALUE_GAP_MM - (_SUIT_MM + value_width_em * size_mm) / 2
