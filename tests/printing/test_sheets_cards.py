@@ -183,23 +183,23 @@ def test_only_cutting_marks_lie_on_the_cuts() -> None:
     number = 1 + [page.kind for page in pages].index("cards")
     (front,) = rasterise(pdf, FINE_DPI, number, number)
     px_per_mm = FINE_DPI / 25.4
-    # the strip beside the cards in which the cutting marks are looked for: its distance from the
-    # cards to its near edge and to its far edge
+    # Cutting marks are looked for in a strip beside the cards. The strip begins and ends at these
+    # distances from the cards. It is a little longer than they are, but not so much that the words
+    # of the ruler would be in it.
     near = round(0.4 * px_per_mm)
     far = round(1.6 * px_per_mm)
-    # by how much the strip is longer than the cards. If it were more, the words of the ruler would
-    # be in the strip
     reach = round(0.2 * px_per_mm)
     # on Letter the cards lie turned, three by three in the middle
     pitches_px = np.array((deck.height_mm, deck.width_mm)) * px_per_mm
     middle_px = np.array(front.shape[::-1]) / 2
     # first the lines between columns, then those between rows on the turned picture
     for axis, picture in enumerate((front, front.T)):
-        pitch, across = pitches_px[axis], pitches_px[1 - axis]
+        pitch = pitches_px[axis]
+        across = pitches_px[1 - axis]
         start = round(middle_px[axis] - 1.5 * pitch) - reach
         end = start + round(3 * pitch) + 2 * reach
         edge = round(middle_px[1 - axis] - 1.5 * across)
-        # neighbouring dark pixels are one line
+        # the middles of the lines in the strip, where neighbouring dark pixels are one line
         dark = np.flatnonzero(picture[edge + near : edge + far, start:end].min(axis=0) < 200)
         lines = [group.mean() for group in np.split(dark, np.flatnonzero(np.diff(dark) > 2) + 1)]
         assert len(lines) == 4, "not one line for each cut"
@@ -215,15 +215,8 @@ def test_every_page_keeps_its_margins(paper: Paper) -> None:
     # instructions, 6 of the board, 3 of places, and 9 of cards, each with its backs
     assert len(pictures) == len(pages) == 28
     for page, picture in zip(pages, pictures, strict=True):
-        assert (
-            min(
-                picture[:edge].min(),
-                picture[-edge:].min(),
-                picture[:, :edge].min(),
-                picture[:, -edge:].min(),
-            )
-            > 250
-        ), page.names
+        margins = (picture[:edge], picture[-edge:], picture[:, :edge], picture[:, -edge:])
+        assert min(margin.min() for margin in margins) > 250, page.names
 
 
 @needs_poppler
@@ -250,10 +243,9 @@ def test_backs_lie_behind_the_cards(paper: Paper) -> None:
         # printers turn the sheet over its long or its short edge
         for turned in (back[:, ::-1], back[::-1]):
             for _, cell in zip(cards, card_cells_mm(deck, paper), strict=False):
-                assert (
-                    upright_picture(np.ascontiguousarray(turned), deck, cell)[2:-2, 2:-2].max()
-                    < 120
-                ), "a back leaves white on a card"
+                # without the outermost pixels, which are grey
+                card_back = upright_picture(np.ascontiguousarray(turned), deck, cell)[2:-2, 2:-2]
+                assert card_back.max() < 120, "a back leaves white on a card"
 
 
 # ---- lanes and places for piles ------------------------------------------------------------------
