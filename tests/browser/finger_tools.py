@@ -153,8 +153,8 @@ class Finger:
         (`is_untouched`).
         """
         is_untouched = False
-        for is_open in (False, True):
-            keys = self._rested_keys(is_open) if is_untouched else self.open(stop, is_open)
+        for with_folds in (False, True):
+            keys = self._rested_keys(with_folds) if is_untouched else self.open(stop, with_folds)
             is_untouched = True
             has_folds = self.window.execute_script(_HAS_FOLDS)
             self._confirmed_addresses.update(self.window.execute_script(_CONFIRMED_ADDRESSES))
@@ -164,15 +164,15 @@ class Finger:
                     continue
                 self._tapped_keys.add(kind)
                 if not is_untouched:
-                    self.open(stop, is_open)
+                    self.open(stop, with_folds)
                 # nothing to tap if another part of the page covers the key
                 if place := self.window.execute_script(_FIND_PLACE, index):
-                    self._tap_thrice(stop, Place(*place), is_open, keys)
-                    is_untouched = self._keys(is_open) == keys
+                    self._tap_thrice(stop, Place(*place), with_folds, keys)
+                    is_untouched = self._keys(with_folds) == keys
             if not has_folds:
                 break
 
-    def _tap_thrice(self, stop: Stop, place: Place, is_open: bool, keys: list[str]) -> None:
+    def _tap_thrice(self, stop: Stop, place: Place, with_folds: bool, keys: list[str]) -> None:
         """Tap a place three times, and note what gets lost. Then put the table back as it was.
 
         If the first tap changes nothing, tap only once more.
@@ -193,7 +193,7 @@ class Finger:
 
             # After the other taps, nothing may be lost that was there before or after the first
             # one.
-            is_same = not self._posts and self._keys(is_open) == keys
+            is_same = not self._posts and self._keys(with_folds) == keys
             for pause_ms in (0,) if is_same else PAUSES_MS[1:]:
                 self.tap(place, pause_ms)
             if stop.path == "/here":  # one tap on its keys ends a trial game, as it should
@@ -234,8 +234,8 @@ class Finger:
             f"the order of {seat}" for seat in SEATS if seats[seat].receipt or seat == ready_seat
         }
 
-    def open(self, stop: Stop, is_open: bool) -> list[str]:
-        """Open a page anew. Return its keys, if `is_open` also those in its folds."""
+    def open(self, stop: Stop, with_folds: bool = False) -> list[str]:
+        """Open a page anew. Return its keys, if `with_folds` also those in its folds."""
         is_large = stop.path in ("/", "/here") or stop.path.startswith("/host")
         size = SIZES["laptop" if is_large else "phone"]
         if size != self._size:
@@ -246,17 +246,17 @@ class Finger:
         cdp(self.window, "Storage.clearDataForOrigin", **storage)
         visit(self.window, self.tour, stop)
         self._wait(self.tour.table.version, RESTED_MS)
-        return self._rested_keys(is_open)
+        return self._rested_keys(with_folds)
 
-    def _rested_keys(self, is_open: bool) -> list[str]:
+    def _rested_keys(self, with_folds: bool) -> list[str]:
         """Return the keys of the open page, and pass the time for which they rest."""
-        keys = self._keys(is_open)
+        keys = self._keys(with_folds)
         self.window.execute_script("window.passTime(arguments[0])", RESTED_MS)
         return keys
 
-    def _keys(self, is_open: bool) -> list[str]:
+    def _keys(self, with_folds: bool) -> list[str]:
         """Return descriptions of all keys on the open page."""
-        return list(self.window.execute_script(_FIND_KEYS, is_open))
+        return list(self.window.execute_script(_FIND_KEYS, with_folds))
 
     def tap(self, place: Place, pause_ms: int) -> None:
         """Tap a place, wait until the page shows what came of it, and let its clock go on."""

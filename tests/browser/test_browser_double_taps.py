@@ -79,7 +79,7 @@ def test_end_turn_rests_after_a_quick_answer(own_clock: WebDriver) -> None:
         # Go on until South may end its first turn.
         while table.view().turn.number == 0 or table.view().phase is not Phase.ORDERS:
             tour.go_on()
-        finger.open(Stop("south", "/seat/south"), False)
+        finger.open(Stop("south", "/seat/south"))
         is_ready = "return document.querySelector('#commit')?.textContent === 'End turn'"
         until("“End turn”", lambda: own_clock.execute_script(is_ready))
 
@@ -119,7 +119,7 @@ def test_handing_in_twice_loses_no_order(own_clock: WebDriver) -> None:
         table = finger.tour.table
         tour.go_on()
         for pause_ms in (100, 650):
-            finger.open(Stop("south", "/seat/south"), False)
+            finger.open(Stop("south", "/seat/south"))
             for letter in "URU":
                 finger.tap(centre(own_clock, f".order[data-letter='{letter}']"), RESTED_MS)
             place = centre(own_clock, "#hand-in")
@@ -154,7 +154,7 @@ def test_a_confirmation_rests_and_closes_by_itself(own_clock: WebDriver) -> None
         tour = finger.tour
         table = finger.tour.table
         tour.go_on()
-        finger.open(Stop("south", "/seat/south"), True)
+        finger.open(Stop("south", "/seat/south"), with_folds=True)
         own_clock.execute_script(_HOLD_LONG_TIMERS)
 
         # A tap on “Resign” opens the question. Enter would answer it with “Keep playing”.
@@ -176,7 +176,7 @@ def test_a_confirmation_rests_and_closes_by_itself(own_clock: WebDriver) -> None
         until("the end of the question", lambda: not own_clock.execute_script(is_dialog_open))
 
         # Once “yes” has rested, it ends the game.
-        finger.open(Stop("south", "/seat/south"), True)
+        finger.open(Stop("south", "/seat/south"), with_folds=True)
         finger.tap(resign, RESTED_MS)
         finger.tap(yes, 0)
         assert table.view().phase is Phase.OVER
@@ -187,7 +187,7 @@ def test_a_bouncing_finger_ends_one_turn(own_clock: WebDriver) -> None:
     with finger_at_game(own_clock, "binmat", way="referee") as finger:
         table = finger.tour.table
         table.resume("host")
-        finger.open(Stop("screen", "/"), False)
+        finger.open(Stop("screen", "/"))
         number = table.view().turn.number
         place = centre(own_clock, ".whole")
         for _ in range(3):
