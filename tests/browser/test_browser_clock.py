@@ -17,6 +17,7 @@ from selenium.webdriver import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
 from service import press_space, tap, until, wait_for_sign
+from tour import cdp
 from window_tools import (
     Windows,
     assert_no_errors,
@@ -149,10 +150,8 @@ def test_rings_follow_the_services_clock_not_the_phones(tmp_path: Path, windows:
         client.post("/api/table/resume")
         # Open pages with the wrong date: a spectator's on both phones, and the table screen.
         for window, path in zip(windows, ("/watch", "/watch", "/"), strict=True):
-            command = "Page.addScriptToEvaluateOnNewDocument"
-            added = window.execute_cdp_cmd(command, {"source": WRONG_DATE})  # type: ignore[attr-defined] # Chrome has it
-            command = "Page.removeScriptToEvaluateOnNewDocument"
-            cleanup.callback(window.execute_cdp_cmd, command, added)  # type: ignore[attr-defined] # Chrome has it
+            added = cdp(window, "Page.addScriptToEvaluateOnNewDocument", source=WRONG_DATE)
+            cleanup.callback(cdp, window, "Page.removeScriptToEvaluateOnNewDocument", **added)
             window.get(service.url + path)
 
         # The dates are wrong by more than 400 s, and the rings show the right time nevertheless.

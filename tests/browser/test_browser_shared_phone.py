@@ -14,6 +14,7 @@ import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webdriver import WebDriver
 from service import PHONE, browser, sign, tap, until, wait_for_sign
+from tour import cdp
 from web_fixtures import WebRig, open_web_rig
 from window_tools import enter, hand_in, serve
 
@@ -147,7 +148,7 @@ def test_a_table_screen_speaks_after_one_tap(window: WebDriver, served: ServedTa
     A kiosk is the machine's own screen. Neither may say what was said before it was there.
     """
     spoken_texts = "return window.spoken.map(([text]) => text)"
-    added = window.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": FAKE_VOICE})
+    added = cdp(window, "Page.addScriptToEvaluateOnNewDocument", source=FAKE_VOICE)
     try:
         # A table screen says nothing before its key for sound was tapped.
         window.get(f"{served.url}/?screen")
@@ -184,4 +185,4 @@ def test_a_table_screen_speaks_after_one_tap(window: WebDriver, served: ServedTa
             lambda: window.execute_script(spoken_texts) == ["Purple wins", "Lime resigns."],
         )
     finally:
-        window.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", added)
+        cdp(window, "Page.removeScriptToEvaluateOnNewDocument", **added)

@@ -11,6 +11,7 @@ import pytest
 from in_process import in_process_service
 from selenium.webdriver.remote.webdriver import WebDriver
 from service import WALL, Client, browser, tap, until, wait_for_phase
+from tour import cdp
 
 pytestmark = pytest.mark.browser
 
@@ -54,7 +55,7 @@ def goes_dark(window: WebDriver) -> bool:
 def test_a_dark_table_screen_wakes(tmp_path: Path) -> None:
     """Wait until the screen is dark, twice. A tap wakes it, and so does a player who sits down."""
     with in_process_service(tmp_path, "outbuffered") as service, browser(WALL) as window:
-        window.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": _FAKES})
+        cdp(window, "Page.addScriptToEvaluateOnNewDocument", source=_FAKES)
         client = Client(service.url)
         # From now on nothing happens by itself that could keep the screen awake.
         wait_for_phase(client, "orders")

@@ -237,4 +237,4 @@ def test_orders_need_no_storage_of_the_browser(
             tap(window, "#hand-in")
             until("the seal", lambda: is_sealed(rig))
     finally:
-        cdp(window, "Page.removeScriptToEvaluateOnNewDocument", identifier=added["identifier"])
+        cdp(window, "Page.removeScriptToEvaluateOnNewDocument", **added)

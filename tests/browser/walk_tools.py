@@ -248,8 +248,8 @@ class Inspector:
         script = self.window.execute_async_script
         is_table_screen = self._stop.name.endswith("-screen")
         is_new_page = remove_details(self._stop.path) in kinds
-        # The script's arguments are the kinds, or None for the whole page, whether only the contrast
-        # is checked, and whether the page is a table screen.
+        # The script's arguments are the kinds, or None for the whole page, whether only the
+        # contrast is checked, and whether the page is a table screen.
         light_kinds = None if is_new_page else kinds
         self._note(script(_AXE, light_kinds, False, is_table_screen), "light")
         set_size_and_theme(self.window, size, "dark", SCALE)
