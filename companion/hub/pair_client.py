@@ -289,6 +289,7 @@ class PairClient:
         self._table.set_notice("remote", "")
 
     async def _handle_announcement(self, message: Msg) -> None:
+        """Note that the other table is there, and the number of its message if there is one."""
         self._last_heard_at_s = self._clock.monotonic_s()
         number = message.subject.rpartition(".")[2]
         # the number comes from outside, so accept only a number that a game can reach

@@ -219,6 +219,7 @@ class NatsConnection:
         self._room.receive_record(table_id, record, age_s)
 
     async def _run(self) -> None:
+        """Run the NATS server, and serve it again after every failure until `close`."""
         # one thread is enough to write positions (`_save_positions`), so do not start several
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(1))
         try:

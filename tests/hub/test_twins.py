@@ -94,7 +94,9 @@ def _expects_orders(companion: Companion) -> bool:
     return companion.table.view().phase is Phase.ORDERS
 
 
-# By game: South's order in either run, and North's order.
+# For each game: South's order in the first and in the second run, and North's order in both. They
+# are in the game's notation. `UUS` drives up twice and then shoots. `1:N 2:aE 3:D` moves robot 1 to
+# the north, lets robot 2 attack to the east, and lets robot 3 defend. `R@c2` places a piece on c2.
 SECRETS: dict[str, tuple[tuple[str, str], str]] = {
     "outbuffered": (("UUS", "DRI"), "UUU"),
     "arena": (("1:N 2:aE 3:D", "1:E 2:X 3:N"), "1:S"),
@@ -242,11 +244,11 @@ def play_until_bound(
         north_table.hand_in(Seat.NORTH, north_table.view().moment, north_order, "00" * 8)
         until("both orders are opened", lambda: not session_of(north_table).sealed, 60)
         return RunRecord(
-            pages,
-            files,
-            wires,
-            shown_at_hub,
-            session_of(north_table).turns[-1].sealed[Seat.SOUTH].action,
+            pages=pages,
+            files=files,
+            wires=wires,
+            hub=shown_at_hub,
+            opened_order=session_of(north_table).turns[-1].sealed[Seat.SOUTH].action,
         )
 
 
