@@ -201,6 +201,7 @@ class PairTour:
         self._confirm()
         self._until("the first decision", lambda seat: self._phase(seat) is Phase.ORDERS)
         yield from self._everybody(f"tables-{name}-orders")
+
         # one side hands in, and the other table gets its message
         first = next(seat for seat in SEATS if seat in self._session(seat).awaited_seats)
         received = self._remote(first.other).received_count
@@ -210,6 +211,7 @@ class PairTour:
             lambda _: self._remote(first.other).received_count > received,
         )
         yield from self._everybody(f"tables-{name}-waits")
+
         # the other side hands in, in a game of turns after the stages of the first one's turn
         while first.other not in self._session(first.other).awaited_seats:
             self._confirm()
@@ -219,6 +221,7 @@ class PairTour:
             lambda seat: first.other not in self._session(seat).awaited_seats,
         )
         yield from self._everybody(f"tables-{name}-stages")
+
         self.tables[Seat.SOUTH].table.resign(Seat.SOUTH)
         self._until(
             "the end of the game at both tables", lambda seat: self._phase(seat) is Phase.OVER

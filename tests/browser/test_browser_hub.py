@@ -26,6 +26,8 @@ from web.hub.room import HubRoom, HubTable
 
 pytestmark = pytest.mark.browser
 
+# Maximum number of tables that a wall shows at a time.
+MAX_TABLES = 12
 # Lists the names in those rows of the standings that are wholly in sight above the sign.
 _NAMES_IN_SIGHT = """
 const box = document.querySelector('.ranks ol').getBoundingClientRect(),
@@ -103,6 +105,7 @@ def test_many_tables_are_shown_in_parts(
     The free height is that above the sign. A wall shows twelve tables at a time, and a table that
     has called the staff, here table 20, is always among them.
     """
+    # Returns the share of the free height that the boards take, and the numbers of the tables.
     script = """
     const box = document.querySelector('.tables').getBoundingClientRect();
     const tiles = [...document.querySelectorAll('.t')].filter(tile => tile.offsetParent);
@@ -110,7 +113,7 @@ def test_many_tables_are_shown_in_parts(
       tile => (tile.querySelector('.bd') ?? tile).getBoundingClientRect().bottom
     ));
     const sign = document.querySelector('.hub>.sign').getBoundingClientRect().top;
-    return [  // the share of the height, and the numbers of the tables
+    return [
       (ends - box.top) / (sign - box.top), tiles.map(tile => tile.querySelector('b').textContent)
     ]"""
     clock = RealClock()
@@ -120,18 +123,20 @@ def test_many_tables_are_shown_in_parts(
         room.add(HubTable(f"t{number}", number, ""))
         for record in records:
             room.receive_record(f"t{number}", record)
-    if table_count > 12:
+    if table_count > MAX_TABLES:
         room.receive_state("t20", PublicState("1.0.0", call=Call.CALLED))
     with open_hub_pages(room, clock) as app, serve(app) as url:
         window.get(f"{url}/")
+        shown_count = min(table_count, MAX_TABLES)
         for size in (WALL, (1366, 768)):
             set_size_and_theme(window, size, "light")
-            until("the wall", lambda: len(window.execute_script(script)[1]) == min(table_count, 12))
+            until("the wall", lambda: len(window.execute_script(script)[1]) == shown_count)
             share, numbers = window.execute_script(script)
             assert min_share <= share <= 1, size
-            assert table_count <= 12 or "20" in numbers
+            assert table_count <= MAX_TABLES or "20" in numbers
 
-        # The next part shows the tables that are left.
+        # The next part shows the tables that are left. `turnTiles` is for tables what `turnRanks`
+        # is for the rows of standings.
         window.execute_async_script(_SHOW_NEXT_ROWS.replace("turnRanks", "turnTiles"))
         assert set(window.execute_script(script)[1]) | set(numbers) == {
             str(number + 1) for number in range(table_count)

@@ -61,11 +61,14 @@ def test_a_dark_table_screen_wakes(tmp_path: Path) -> None:
         wait_for_phase(client, "orders")
         window.get(service.url)
         until("a lock", lambda: lock_count(window) == 1)
+
+        # After some time without players the screen goes dark. A tap makes it bright and awake.
         until("a dark screen", lambda: goes_dark(window))
         tap(window, "#dark")
         assert not is_dark(window)
         until("a lock", lambda: lock_count(window) == 1)
 
+        # It goes dark once more. A player who sits down makes it bright, too.
         until("a dark screen again", lambda: goes_dark(window))
         client.post("/api/seat/south/take", name="Mara")
         until("a bright screen", lambda: not is_dark(window))
