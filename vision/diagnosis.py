@@ -95,7 +95,8 @@ class _ReadFrame:
     @property
     def board_in_view(self) -> tuple[Kit, Pose] | None:
         """The board in view, and its pose."""
-        kit, pose = self.details.kit, self.details.pose
+        kit = self.details.kit
+        pose = self.details.pose
         if kit is None or pose is None or self.reading.game is None:
             return None
         return kit, pose
@@ -284,7 +285,8 @@ def _settled_frame(read_frame: _ReadFrame) -> SettledFrame:
     """Return a settled frame with the outlines of its board and squares in the picture."""
     outline: Outline = ()
     squares: dict[Square, Outline] = {}
-    kit, pose = read_frame.details.kit, read_frame.details.pose
+    kit = read_frame.details.kit
+    pose = read_frame.details.pose
     if kit is not None and pose is not None:
         # The board with everything that stands on it: a flat box.
         floor = board_outline_mm(kit.board, _PAPER_MARGIN_MM)

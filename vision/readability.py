@@ -119,7 +119,9 @@ def needed_module_px(kit: Kit) -> float:
 
 
 # The measure of a square that is outside the picture.
-_OUTSIDE_PICTURE = SquareMeasurement(0, 0, None, 0, False)
+_OUTSIDE_PICTURE = SquareMeasurement(
+    paper_level=0, glare_share=0, blur_px=None, module_px=0, is_inside=False
+)
 
 
 def measure_squares(luma: Luma, kit: Kit, pose: Pose) -> dict[Square, SquareMeasurement]:

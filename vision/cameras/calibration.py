@@ -171,7 +171,13 @@ class Calibration:
         # With a fixed aspect ratio only one of the two focal lengths has a deviation.
         focal_sigma = float(np.ravel(deviations_px)[:2].max()) / focal_px
         lens = Lens(focal_px / width, k1)
-        return LensFit(lens, float(rms_px), focal_sigma, len(self._views), float(rms_px) / width)
+        return LensFit(
+            lens=lens,
+            rms_px=float(rms_px),
+            focal_sigma=focal_sigma,
+            views=len(self._views),
+            rms_widths=float(rms_px) / width,
+        )
 
     def _find_page(self, luma: Luma, size: Size) -> _View | None:
         """Return the view of the page in a picture, or None if too few of its corners are found."""

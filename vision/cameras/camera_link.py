@@ -197,7 +197,8 @@ class CameraLink:
 
         A picture of a single tone does not count.
         """
-        before, self._last_luma = self._last_luma, luma
+        before = self._last_luma
+        self._last_luma = luma
         is_repeated = (
             before is not None
             # Compare one row in 64 first: if they differ, as usual, this is faster.
@@ -219,7 +220,8 @@ class CameraLink:
 
     def follow_up(self, now_s: float, is_moving: bool) -> None:
         """Do what is due after a picture: save the lens, and tell the camera of movement."""
-        lenses, reader = self._cameras.lenses, self._reader
+        lenses = self._cameras.lenses
+        reader = self._reader
         if self._camera and lenses:
             lenses.save_periodically(self._camera, reader.lens_estimate, reader.pose, now_s)
         if isinstance(self._camera, PhysicalCamera):

@@ -90,10 +90,14 @@ class StoredLens(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @classmethod
     def from_lens(cls, lens: Lens, focal_sigma: float, is_calibrated: bool = False) -> StoredLens:
         """Return the stored form of a lens, rounded."""
-        focal_ratio = round(lens.focal_ratio, 5)
-        k1 = round(lens.k1, 5)
-        k2 = round(lens.k2, 5)
-        return cls(focal_ratio, k1, round(focal_sigma, 5), is_calibrated, k2, lens.is_fisheye)
+        return cls(
+            focal_ratio=round(lens.focal_ratio, 5),
+            k1=round(lens.k1, 5),
+            focal_sigma=round(focal_sigma, 5),
+            is_calibrated=is_calibrated,
+            k2=round(lens.k2, 5),
+            fisheye=lens.is_fisheye,
+        )
 
     @property
     def lens(self) -> Lens:

@@ -87,7 +87,7 @@ class OpenCard:
 def unread_card(quad_mm: Points) -> OpenCard:
     """Return a card of which only a marker (4, 2) mm that does not decode is visible."""
     x, y = quad_mm.mean(axis=0).tolist()
-    return OpenCard(UNREAD, x, y, 0.0, (quad_mm,), quad_mm)
+    return OpenCard(UNREAD, x, y, turn_rad=0.0, quads_mm=(quad_mm,), outline=quad_mm)
 
 
 def zones_of(board: Board, deck: Deck) -> tuple[Square, ...]:
@@ -165,7 +165,8 @@ def _pose_from_markers(deck: Deck, quads: Sequence[Points]) -> _CardPose | None:
     if len(quads) == 1:
         return pose
     # The line between both markers gives the direction more precisely than either of them.
-    first, second = quads[0].mean(axis=0), quads[1].mean(axis=0)
+    first = quads[0].mean(axis=0)
+    second = quads[1].mean(axis=0)
     right, up = (first - second).tolist()
     turn = math.atan2(up, right) - math.atan2(offset[1], offset[0])
     distance_error_mm = math.hypot(right, up) - 2 * math.hypot(*offset)
@@ -186,7 +187,8 @@ def _pose_from_marker(offset: Points, quad: Points) -> _CardPose:
     # `right`, rotated by a quarter turn, is a second measurement of `up`.
     turn = math.atan2(right[1] - up[0], up[1] + right[0])
     # From the marker back to the middle of the card.
-    sine, cosine = math.sin(turn), math.cos(turn)
+    sine = math.sin(turn)
+    cosine = math.cos(turn)
     x, y = quad.mean(axis=0)
     return (
         float(x - cosine * offset[0] + sine * offset[1]),

@@ -102,7 +102,8 @@ class Sighting:
     def centre_px(self) -> Points:
         """Intersection (2,) of the diagonals, which is the true centre in perspective too."""
         a, b, c, d = self.corners_px
-        first, second = c - a, d - b
+        first = c - a
+        second = d - b
         # Solve a + share * first = b + second_share * second for `share`, by cross products.
         cross = first[0] * second[1] - first[1] * second[0]
         if abs(cross) < 1e-9:
@@ -169,16 +170,18 @@ class ThresholdWindows(NamedTuple):
 # The following windows were chosen by trial on rendered tables.
 
 # The default: a fine and a coarse window.
-NORMAL = ThresholdWindows(7, 27, 20, 0.02)
+NORMAL = ThresholdWindows(smallest_px=7, largest_px=27, step_px=20, min_perimeter=0.02)
 # A single window, which is fastest.
-QUICK = ThresholdWindows(13, 13, 20, 0.02)
+QUICK = ThresholdWindows(smallest_px=13, largest_px=13, step_px=20, min_perimeter=0.02)
 # Many windows, for single pictures.
-THOROUGH = ThresholdWindows(3, 43, 4, 0.01)
+THOROUGH = ThresholdWindows(smallest_px=3, largest_px=43, step_px=4, min_perimeter=0.01)
 # For large markers, as in a view of a few squares.
-CLOSE_UP = ThresholdWindows(9, 33, 12, 0.05)
+CLOSE_UP = ThresholdWindows(smallest_px=9, largest_px=33, step_px=12, min_perimeter=0.05)
 # The same for markers of cards. Edges of cards next to a marker are paler than its print and must
 # not merge with it.
-CLOSE_UP_OF_CARDS = ThresholdWindows(13, 33, 20, 0.05, min_depth=25)
+CLOSE_UP_OF_CARDS = ThresholdWindows(
+    smallest_px=13, largest_px=33, step_px=20, min_perimeter=0.05, min_depth=25
+)
 
 
 @dataclass(frozen=True)
@@ -267,9 +270,11 @@ def scan_quickly(luma: Luma) -> tuple[Sighting, ...] | None:
         return None
     if is_large(luma):
         # At half size, each pixel is the mean of four.
-        scale, interpolation = 0.5, cv2.INTER_AREA
+        scale = 0.5
+        interpolation = cv2.INTER_AREA
     else:
-        scale, interpolation = _SMALL_WIDTH_PX / width, cv2.INTER_LINEAR
+        scale = _SMALL_WIDTH_PX / width
+        interpolation = cv2.INTER_LINEAR
     resized = cv2.resize(luma, None, fx=scale, fy=scale, interpolation=interpolation)
     small = np.asarray(resized, np.uint8)
     sightings = MarkerFinder(windows=QUICK, is_rough=True).find(small).sightings

@@ -294,7 +294,8 @@ def _squares_extent(
     board = kit.board
     centres = np.array([board.centre_mm(square) for square in area])
     half = np.array([board.pitch_mm, board.rank_pitch_mm]) / 2 + _EXTENT_MARGIN_SIDES * kit.tag_mm
-    low, high = centres.min(axis=0) - half, centres.max(axis=0) + half
+    low = centres.min(axis=0) - half
+    high = centres.max(axis=0) + half
     return (float(low[0]), float(low[1])), (float(high[0]), float(high[1]))
 
 

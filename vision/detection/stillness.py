@@ -228,10 +228,12 @@ def _estimate_gain_and_offset(before: BlockMeans, now: BlockMeans) -> tuple[floa
     # quarters or more.
     clear = (before < _SATURATED) & (now < _SATURATED)
     if np.count_nonzero(clear) > before.size // 4:
-        before, now = before[clear], now[clear]
+        before = before[clear]
+        now = now[clear]
     order = np.argsort(before)
     third = before.size // 3
-    dark, bright = order[:third], order[-third:]
+    dark = order[:third]
+    bright = order[-third:]
 
     # The medians of both thirds, before and now. `dark` and `bright` are sorted by `before`.
     dark_before = float(before[dark[third // 2]])
@@ -347,7 +349,13 @@ def learn_noise(noise: Noise, residual: BlockMeans, moved: BlockMask | None) -> 
     highest = np.asarray(cv2.max(mean_square, around), np.float32)
     min_bound = max(_MIN_BOUND, _BOUND_STEPS * step)
     bounds = (np.sqrt(highest) * np.float32(_BOUND_SIGMAS)).clip(min_bound, _MAX_BOUND)
-    return Noise(mean_square, sigma, step, frames, bounds)
+    return Noise(
+        mean_square=mean_square,
+        picture_sigma=sigma,
+        codec_step=step,
+        frames=frames,
+        bounds=bounds,
+    )
 
 
 def _sigma_and_step(

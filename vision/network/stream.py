@@ -161,7 +161,8 @@ def _split_address(address: str) -> tuple[str, int, str]:
     """Return host, port and path of an address. Raises `CameraError` if it is malformed."""
     try:
         parts = urlsplit(address)
-        host, port = parts.hostname, parts.port or PORTS[parts.scheme]
+        host = parts.hostname
+        port = parts.port or PORTS[parts.scheme]
     except ValueError:
         host = None
     if not host:

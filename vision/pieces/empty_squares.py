@@ -301,7 +301,8 @@ def _shows_paper(
 def _matches_appearance(snapshot: Snapshot, square: Square, appearance: EmptyAppearance) -> bool:
     """Return whether a square shows the same print as before, possibly under another light."""
     row = snapshot.row_of[square]
-    tone, visible = snapshot.tones[row], snapshot.visible[row]
+    tone = snapshot.tones[row]
+    visible = snapshot.visible[row]
     if visible.mean() < _MIN_VISIBLE_SHARE:
         return False
 

@@ -179,7 +179,8 @@ def reflectance(
     angle_rad = _steepest_direction(values, inside, beyond)
 
     # A part of the pixels is enough.
-    some_inside, some_beyond = inside[::3], beyond[::2]
+    some_inside = inside[::3]
+    some_beyond = beyond[::2]
     sampled = np.concatenate([some_inside, some_beyond])
     is_beyond = np.arange(sampled.size) >= some_inside.size
     cell = _Cell(values.ravel(), sampled, is_beyond, paper)

@@ -206,14 +206,14 @@ def take_snapshot(
     if squares is None:
         paper = _with_outlines(paper, line_depths, line_tones)
     snapshot = Snapshot(
-        dict(zip(chosen, count())),
-        tones,
-        visible_in_cells,
-        burnt.mean(axis=(1, 2)),
-        line_depths,
-        line_tones,
-        paper.expected_depths,
-        paper.expected_shares,
+        row_of=dict(zip(chosen, count())),
+        tones=tones,
+        visible=visible_in_cells,
+        burnt_share=burnt.mean(axis=(1, 2)),
+        line_depths=line_depths,
+        line_tones=line_tones,
+        expected_depths=paper.expected_depths,
+        expected_shares=paper.expected_shares,
     )
     return snapshot, paper
 
@@ -347,7 +347,8 @@ def _with_outlines(paper: PaperMemory, line_depths: Tone, line_tones: Tone) -> P
     holes = paper.board.holes
     # Holes have no outline.
     indices = np.flatnonzero([square not in holes for square in paper.board.squares])
-    depths, tones = line_depths[indices], line_tones[indices]
+    depths = line_depths[indices]
+    tones = line_tones[indices]
     shares = _typical_depths(depths / np.maximum(tones, np.float32(_MIN_TONE)))
     return replace(paper, expected_depths=_typical_depths(depths), expected_shares=shares)
 

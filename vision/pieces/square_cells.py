@@ -153,7 +153,8 @@ class SquareCells:
         """Pixels of plain paper, without outline and label."""
         # Offsets from the middle, in shares of a square.
         axis = self._axis_mm / self.board.square_mm
-        right, down = axis[None, :], axis[:, None]
+        right = axis[None, :]
+        down = axis[:, None]
         half = 0.5 - _PAPER_MARGIN_MM / self.board.square_mm
         plain = (np.abs(right) < half) & (np.abs(down) < half)
         if self.board.labels_in_squares:
@@ -216,9 +217,11 @@ class SquareCells:
 
         # The paper beyond a side reaches from the blur of the outline to that of the next line, or
         # to the end of the cell.
-        low, high = _BEYOND_MM, self.overlap_px / self.scale
+        low = _BEYOND_MM
+        high = self.overlap_px / self.scale
         if board.gap_mm:
-            low, high = _BEYOND_IN_GAP_MM, board.gap_mm - _BEYOND_IN_GAP_MM
+            low = _BEYOND_IN_GAP_MM
+            high = board.gap_mm - _BEYOND_IN_GAP_MM
         beyond = []
         # Beyond the top, right, bottom and left side.
         for outwards, sideways in ((up, right), (right, up), (-up, right), (-right, up)):

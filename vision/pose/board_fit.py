@@ -401,8 +401,10 @@ def _least_squares(problem: _FitProblem) -> Fit:
         trial_weights, trial_cost = _huber(trial_residuals)
         if trial_cost < cost:
             change = change + step
-            residuals, jacobian = trial_residuals, trial_jacobian
-            weights, cost = trial_weights, trial_cost
+            residuals = trial_residuals
+            jacobian = trial_jacobian
+            weights = trial_weights
+            cost = trial_cost
             damping /= 10
         else:
             damping *= 10

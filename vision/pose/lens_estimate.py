@@ -144,7 +144,13 @@ class LensEstimate:
             return self
         # The information of the fitted lens replaces what earlier views have said.
         information = np.asarray(np.linalg.inv(covariance), np.float64)
-        return LensEstimate(lens, lens, False, self.views + 1, by_lines, information)
+        return LensEstimate(
+            base=lens,
+            lens=lens,
+            views=self.views + 1,
+            is_from_lines=by_lines,
+            information=information,
+        )
 
 
 def _linearise(

@@ -208,7 +208,8 @@ class Pose:
         The rectangle is given by its lower left and upper right corner, and `scale` is in px per
         mm. Row 0 of the view is at the rectangle's high y, so South is at the bottom.
         """
-        left, high = low_mm[0], high_mm[1]
+        left = low_mm[0]
+        high = high_mm[1]
         width = max(1, round((high_mm[0] - left) * scale))
         height = max(1, round((high - low_mm[1]) * scale))
 
@@ -304,7 +305,8 @@ class TopView:
     def crop(self, rows: slice, columns: slice) -> TopView:
         """Return the part of the view in these rows and columns."""
         step = 1 / self.scale
-        left, high = self.low_mm[0], self.high_mm[1]
+        left = self.low_mm[0]
+        high = self.high_mm[1]
         low_mm = left + columns.start * step, high - rows.stop * step
         high_mm = left + columns.stop * step, high - rows.start * step
         return TopView(self.source_px[rows, columns], low_mm, high_mm, self.z_mm, self.scale)
@@ -341,7 +343,8 @@ def rectangle_corners_mm(
     `turn_rad` is counter-clockwise.
     """
     # Upper left, upper right, lower right, lower left.
-    across, along = width_mm / 2, height_mm / 2
+    across = width_mm / 2
+    along = height_mm / 2
     corners = np.array([[-across, along], [across, along], [across, -along], [-across, -along]])
     # The rows are the directions of the rectangle's axes.
     axes = np.array(
@@ -440,12 +443,14 @@ def refine_pose(start: Pose, points_mm: Points, points_px: Points, lens: Lens) -
 
     Its residual is `rms_px`. Returns None if the camera would be below the board.
     """
-    matrix, distortion = lens.matrix(start.size), lens.distortion
+    matrix = lens.matrix(start.size)
+    distortion = lens.distortion
     points = points_px
     if lens.is_fisheye:
         # OpenCV refines for ordinary lenses only, so undistort fisheye points first.
         points = lens.undistort((points_px - matrix[:2, 2]) / matrix[0, 0])
-        matrix, distortion = np.eye(3), np.zeros(4)
+        matrix = np.eye(3)
+        distortion = np.zeros(4)
     rotation, translation = cv2.solvePnPRefineLM(
         points_mm[:, None],
         points[:, None],

@@ -214,7 +214,8 @@ class BoardReader:
         A stage may skip all later ones. Stores the new memory. If only the mirror image of the
         picture shows a board, runs the mirror image through the stages instead.
         """
-        look, memory = picture, self.memory
+        look = picture
+        memory = self.memory
         for stage in (detect_motion, detect, locate, place, judge, cast_vote):
             look, memory = stage(look, memory)
             if look.is_skipped:

@@ -102,7 +102,8 @@ def _judge_candidates(
     if undecided and (look.is_still or not is_whole):
         # Second step: the closer look.
         closer = _look_closer(look, memory, pieces, snapshot, undecided)
-        look, pieces = closer.look, closer.pieces
+        look = closer.look
+        pieces = closer.pieces
         empty |= closer.empty
         if look.is_still:
             # Third step: shadows with edges. A test that fails is slow, so the picture's budget

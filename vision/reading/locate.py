@@ -120,7 +120,8 @@ def locate(look: Look, memory: Memory) -> tuple[Look, Memory]:
     Printed lines refine the pose if corners are hidden or the lens does not fit. If the picture is
     read in parts, `detect` has confirmed the last pose already.
     """
-    kit, pose = look.kit, look.pose
+    kit = look.kit
+    pose = look.pose
     if kit is None:
         if not look.sightings:
             # Nothing of the board is in sight. While any marker is, it may still be there.
@@ -337,7 +338,8 @@ def _locate_by_corners(
     `corners` are the board's corner markers, and `other_quads` the markers of pieces. If a pose
     fits, the view also teaches the lens.
     """
-    board, estimate = kit.board, location.lens_estimate
+    board = kit.board
+    estimate = location.lens_estimate
     observations = Observations(
         *corner_correspondences(board, corners), _tags_among(kit, other_quads)
     )
@@ -442,12 +444,14 @@ def _drop_moved_marker(
         candidate, _ = _pose_and_limit(board, three, pose.lens, pose.size)
         if candidate is not None and candidate.rms_px < pose.rms_px:
             pose = candidate
-    points_mm, points_px = observations.points_mm, observations.points_px
+    points_mm = observations.points_mm
+    points_px = observations.points_px
     # (16,): the residual of each corner of the four markers.
     residuals_px = np.linalg.norm(pose.to_px(points_mm) - points_px, axis=1)
     min_misfit_px = _MIN_MISFIT_WIDTHS * pose.width_px
     is_good = residuals_px <= max(min_misfit_px, _OUTLIER_FACTOR * float(np.median(residuals_px)))
-    points_mm, points_px = points_mm[is_good], points_px[is_good]
+    points_mm = points_mm[is_good]
+    points_px = points_px[is_good]
     refined = refine_pose(pose, points_mm, points_px, pose.lens)
     return replace(observations, points_mm=points_mm, points_px=points_px), refined
 

@@ -257,7 +257,8 @@ def _light_ratios(past: Background, current: BlockMeans) -> tuple[float, ...]:
     if past.whole_as_read is not None:
         # The median over some blocks. One level more avoids division by zero in black blocks.
         sampling = slice(None, None, LIGHT_SAMPLING)
-        before, now = past.whole_as_read[sampling, sampling], current[sampling, sampling]
+        before = past.whole_as_read[sampling, sampling]
+        now = current[sampling, sampling]
         ratio = fast_median((now + 1) / (before + 1))
     if abs(ratio - 1) <= _MAX_LIGHT_CHANGE:
         return ()
@@ -276,7 +277,8 @@ def _learn_still_picture(background: Background, residual: BlockMeans) -> Backgr
     assert background.averaged_pictures is not None
     unchanged = background.unchanged_pictures + 1
     noise = background.noise
-    as_read, averaged = background.as_read, background.averaged_pictures
+    as_read = background.as_read
+    averaged = background.averaged_pictures
     if unchanged < _LEARNING_FRAMES or unchanged % _LEARNING_INTERVAL == 0:
         noise = learn_noise(noise, residual, None)
     # Where only a few pictures were averaged, each further one makes the mean less noisy.

@@ -86,7 +86,8 @@ _MAX_SIZE_SPREAD = 0.12
 
 def place(look: Look, memory: Memory) -> tuple[Look, Memory]:
     """Place all markers on the board, or read the open cards."""
-    kit, pose = look.kit, look.pose
+    kit = look.kit
+    pose = look.pose
     if kit is None or pose is None:
         return look, replace(memory, reference=None)
     if memory.last_kit is not kit:

@@ -43,7 +43,8 @@ def cast_vote(look: Look, memory: Memory) -> tuple[Look, Memory]:
     Returns the look with the joint vote, and the memory for the next picture.
     """
     # Earlier votes are dropped if something moves, or if the board or cards have been moved.
-    latest, votes = memory.latest_look, memory.votes
+    latest = memory.latest_look
+    votes = memory.votes
     is_moved = latest is None or not _is_same_pose(look.pose, latest.pose)
     if not look.is_still or is_moved or (votes and votes[-1].has_movement):
         votes = ()

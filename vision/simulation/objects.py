@@ -115,7 +115,8 @@ def draw_block(picture: Bgr, lit_table: LitTable, block: RenderedBlock) -> None:
     width = (columns.stop - columns.start) * _SUPERSAMPLING
     colours = np.zeros((height, width, 3), np.uint8)
     cover = np.zeros((height, width), np.uint8)
-    top, foot = enlarge(top), enlarge(foot)
+    top = enlarge(top)
+    foot = enlarge(foot)
     hull = cv2.convexHull(np.vstack([top, foot]).astype(np.float32))
     cv2.fillPoly(cover, [_sixteenths(np.asarray(hull, np.float64))], 255, cv2.LINE_AA, _SHIFT)
     _draw_walls(colours, top, foot, hex_to_bgr(block.side_colour))
@@ -148,7 +149,8 @@ def _draw_top(colours: Bgr, cover: Mask, art: Bgr, quad: Points, part: TopPart) 
     """
     height, width = cover.shape
     down, across = art.shape[:2]
-    left, right = part.start * across, part.end * across
+    left = part.start * across
+    right = part.end * across
     corners = np.array([[left, 0], [right, 0], [right, down], [left, down]], np.float32)
     # Pixel centres have integer coordinates.
     warp = cv2.getPerspectiveTransform(corners - 0.5, quad.astype(np.float32))
@@ -277,7 +279,8 @@ def _window(points_px: Points, margin_px: int, picture: Bgr) -> Box | None:
     height, width = picture.shape[:2]
     low = np.floor(points_px.min(axis=0)).astype(int) - margin_px
     high = np.ceil(points_px.max(axis=0)).astype(int) + margin_px + 1
-    low, high = low.clip(0), np.minimum(high, (width, height))
+    low = low.clip(0)
+    high = np.minimum(high, (width, height))
     if (high - low < 2).any():
         return None
     return slice(low[1], high[1]), slice(low[0], high[0])

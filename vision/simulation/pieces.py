@@ -165,7 +165,8 @@ class TaggedPieceSet(PieceSet):
             Piece(piece_id, tuple(self._top(face, marker) for face, marker in piece))
             for piece_id, piece in tags
         ]
-        left, right = self._columns(pieces, to_right=False), self._columns(pieces, to_right=True)
+        left = self._columns(pieces, to_right=False)
+        right = self._columns(pieces, to_right=True)
         self._beside_mm = dict([*left, *right])
         return pieces
 
@@ -234,7 +235,8 @@ class TaggedPieceSet(PieceSet):
         for piece in pieces:
             if (piece.top.seat is Seat.NORTH) is not to_right:
                 continue
-            width, depth = piece.top.width_mm, piece.top.depth_mm
+            width = piece.top.width_mm
+            depth = piece.top.depth_mm
             # Start a new column when this one is as long as the board.
             if low and low + depth / 2 > board.height_mm:
                 column += widest + gap
@@ -284,7 +286,8 @@ class TaggedPieceSet(PieceSet):
     def _overlap(self, one: RenderedBlock, other: RenderedBlock) -> bool:
         """Return whether two pieces overlap by more than inexactly placed neighbours do."""
         larger = max(one, other, key=lambda block: block.width_mm * block.depth_mm)
-        x, y = one.x_mm - other.x_mm, one.y_mm - other.y_mm
+        x = one.x_mm - other.x_mm
+        y = one.y_mm - other.y_mm
         # The middles of neighbours on two squares are farther apart than this, and those of pieces
         # that lie on each other are nearer.
         limit_mm = 0.7 * self._kit.tag_mm
@@ -302,7 +305,8 @@ class CardSet(PieceSet):
 
     def __init__(self, kit: Kit, deck: Deck, printed: Callable[[], PrintedKit]) -> None:
         super().__init__(kit)
-        self._deck, self._printed = deck, printed
+        self._deck = deck
+        self._printed = printed
 
     def create_pieces(self) -> list[Piece]:
         """Return the deck, face down."""
@@ -345,7 +349,8 @@ class CardSet(PieceSet):
         The first card is at the edge on its seat's side, and each further card is one step away
         from it.
         """
-        board, deck = self._kit.board, self._deck
+        board = self._kit.board
+        deck = self._deck
         x, middle = board.centre_mm(square)
         # North's fans grow towards South.
         direction = -1.0 if deck.zones.get(Seat.NORTH) == square.rank else 1.0

@@ -80,7 +80,8 @@ def _closest_pose(target: Points, corners: Points, view: CameraView) -> Pose:
     """Return the closest pose to a target (3,) mm from which all these corners are visible."""
     lens = Lens(view.focal_ratio, view.k1)
     half = np.array([view.width, view.height]) / 2
-    near, far = _MIN_DISTANCE_MM, _MAX_DISTANCE_MM
+    near = _MIN_DISTANCE_MM
+    far = _MAX_DISTANCE_MM
     for _ in range(_BISECTIONS):
         distance = (near + far) / 2
         pose = _pose_looking_at(target, distance, view, lens)
@@ -107,14 +108,17 @@ def _area_mm(kit: Kit) -> Points:
     if kit.order_tiles:
         beyond_mm += BESIDE_ROW_MM + kit.order_tiles.row_depth_mm
     x_mm, y_mm, _ = middle_mm(board)[0]
-    width_mm, height_mm = board.width_mm + 2 * beside_mm, board.height_mm + 2 * beyond_mm
+    width_mm = board.width_mm + 2 * beside_mm
+    height_mm = board.height_mm + 2 * beyond_mm
     return at_height(rectangle_corners_mm(x_mm, y_mm, width_mm, height_mm, 0.0))
 
 
 def _pose_looking_at(target: Points, distance: float, view: CameraView, lens: Lens) -> Pose:
     """Return the pose of a camera at this distance in mm from a target (3,) mm."""
-    tilt, turn = math.radians(view.tilt_deg), math.radians(view.turn_deg)
-    sine, cosine = math.sin(turn), math.cos(turn)
+    tilt = math.radians(view.tilt_deg)
+    turn = math.radians(view.turn_deg)
+    sine = math.sin(turn)
+    cosine = math.cos(turn)
     horizontal = math.sin(tilt)
     # Direction from the target to the camera.
     towards_camera = np.array([sine * horizontal, -cosine * horizontal, math.cos(tilt)])
@@ -129,7 +133,8 @@ def _pose_looking_at(target: Points, distance: float, view: CameraView, lens: Le
 def _shift_board(pose: Pose, view: CameraView, board: Board) -> Pose:
     """Return the pose after the board was shifted and turned about its centre."""
     angle = math.radians(view.board_turn_deg)
-    sine, cosine = math.sin(angle), math.cos(angle)
+    sine = math.sin(angle)
+    cosine = math.cos(angle)
     turn = np.array([[cosine, -sine, 0], [sine, cosine, 0], [0, 0, 1]])
     (middle,) = middle_mm(board)
     shift = np.array([*view.shift_mm, 0.0])

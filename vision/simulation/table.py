@@ -202,7 +202,8 @@ class SimulatedTable:
             x_mm, y_mm = self.lit_table().pose.to_plane(point)[0]
             if math.isfinite(x_mm) and math.isfinite(y_mm):
                 placed = self.piece(piece)
-                placed.x_mm, placed.y_mm = float(x_mm), float(y_mm)
+                placed.x_mm = float(x_mm)
+                placed.y_mm = float(y_mm)
                 self._put_on_top(placed)
 
     def flip(self, piece: int) -> None:

@@ -73,7 +73,8 @@ class RowOrigin:
     def to_table(self, x_mm: float, y_mm: float) -> tuple[float, float]:
         """Convert a point in the axes of the row to the board's plane."""
         angle = math.radians(self.turn_deg)
-        cos, sin = math.cos(angle), math.sin(angle)
+        cos = math.cos(angle)
+        sin = math.sin(angle)
         return self.x_mm + cos * x_mm - sin * y_mm, self.y_mm + sin * x_mm + cos * y_mm
 
 
@@ -95,7 +96,8 @@ class TileRows:
     def __init__(self, kit: Kit) -> None:
         if kit.order_tiles is None:
             raise ValueError(f"the kit of {kit.game} has no order tiles")
-        self._kit, self._spec = kit, kit.order_tiles
+        self._kit = kit
+        self._spec = kit.order_tiles
         middle_mm = kit.board.width_mm / 2
         distance_mm = kit.board.strip_mm + BESIDE_ROW_MM + self._spec.wall_y_mm
         self.row_origins = {
@@ -194,7 +196,8 @@ def _draw_marker(picture: Bgr, marker: int, x_mm: float, y_mm: float, size_mm: f
 
 
 def _blank_paper(width_mm: float, depth_mm: float) -> Bgr:
-    rows, columns = round(depth_mm * _PX_PER_MM), round(width_mm * _PX_PER_MM)
+    rows = round(depth_mm * _PX_PER_MM)
+    columns = round(width_mm * _PX_PER_MM)
     return np.full((rows, columns, 3), _PAPER_LEVEL, np.uint8)
 
 

@@ -159,7 +159,8 @@ class TileReader:
             x_mm = spec.strip_x_mm(spec.rows[seat].index(sighting.marker))
             printed.append(square_corners_mm(x_mm, 0.0, spec.strip_marker_mm))
             measured.append(pose.to_plane(sighting.corners_px))
-        printed_mm, measured_mm = np.vstack(printed), np.vstack(measured)
+        printed_mm = np.vstack(printed)
+        measured_mm = np.vstack(measured)
         if not np.isfinite(measured_mm).all():
             return None
         # All of them have to fit one rigid strip.
