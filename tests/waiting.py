@@ -18,11 +18,11 @@ WAIT_S = 60.0
 def until(what: str, condition: Callable[[], Any], timeout_s: float = WAIT_S) -> Any:
     """Check the condition every 5 ms until it returns something true, and return that.
 
-    After the timeout, fail with `what`, a noun phrase for what did not happen.
+    After the timeout, fail with `what`, which says what was expected to happen.
     """
     pause = threading.Event()
     for _ in range(round(timeout_s / 0.005)):
         if answer := condition():
             return answer
         pause.wait(0.005)
-    pytest.fail(f"{what} did not happen within {timeout_s:.0f} s")
+    pytest.fail(f"not within {timeout_s:.0f} s: {what}")
