@@ -44,6 +44,7 @@ def rows(section: type[msgspec.Struct]) -> Iterator[str]:
         if isinstance(field.default, msgspec.Struct):
             continue
         default = msgspec.json.encode(field.default).decode()
+        # a vertical bar would end the cell of the table
         shown = "" if field.default in (None, "", ()) else f"`{default.replace('|', '/')}`"
         words = " ".join(texts[field.name].split()).rstrip(".")
         yield f"| `{field.encode_name}` | {shown} | {words} |"

@@ -82,9 +82,10 @@ def test_units_and_command_use_the_packages_environment(
 
 @pytest.mark.slow
 def test_one_environment_serves_every_python(environment: ModuleType, tmp_path: Path) -> None:
-    """Python finds packages of pure Python in one shared folder, and compiled ones in its own.
+    """Make an environment for two versions of Python.
 
-    So the package can serve several versions of Python without containing everything twice.
+    Packages of pure Python are in one folder for all versions, and compiled ones in a folder for
+    each. So the Debian package serves several versions without containing everything twice.
     """
     # Make two packages for this Python and for another one, as an installation would: `pure` of
     # pure Python, and `fast`, which is compiled for one version.
@@ -156,7 +157,7 @@ def config(tmp_path: Path) -> Path:
 
 
 def test_first_settings_are_not_written_through_a_link(config: Path, tmp_path: Path) -> None:
-    """A link has the name of the script's temporary file. The script must replace the link.
+    """Let a link have the name of the script's temporary file. The script must replace the link.
 
     If it wrote through the link, whoever may write to the folder could change any file of root.
     """

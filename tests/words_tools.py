@@ -53,10 +53,11 @@ SAME_IN_ALL_LANGUAGES = re.compile(
     + r"|Tabletop Companion|SHA-256|Wi-Fi|JSON|PNG|WebP|PDF|GPIO|BCM|https?://\S+|/[\w/<>.-]+"
     # what a phone's script reads: a game, its commitment, seats
     r"|\d+ [0-9a-f]{64}(?: south| north)*"
-    r"|\b\d+ de [a-z]+ de \d{4}|\b\d+:[a-z]?[A-Z]+\b"  # dates in Spanish, orders by unit
+    r"|\b\d+ de [a-z]+ de \d{4}|\b\d+:[a-z]?[A-Z]+\b"  # dates in Spanish, orders such as 1:aN
     # notation and units
     r"|\b[A-Z]{1,3}\d?\b|\b[a-h]\d{1,2}\b|\b\d+[a-z]{1,2}\b|\bpx\b|\bmm\b|\bcm\b|\bx\b"
 )
+# A word of two letters or more.
 WORD = re.compile(r"[^\W\d_]{2,}")
 # Elements of HTML that have no end tag.
 _VOID = frozenset(

@@ -143,7 +143,7 @@ window.setTimeout = (act, ms) => (
 
 
 def test_a_confirmation_rests_and_closes_by_itself(own_clock: WebDriver) -> None:
-    """Resigning needs a confirmation. A second tap must not give it by accident.
+    """Tap "Resign", which needs a confirmation. A second tap must not give it by accident.
 
     Its key "yes" is on the other half of the page than the key "Resign", and takes no taps at
     first.

@@ -176,7 +176,10 @@ def test_a_turn_goes_on_after_a_kill(tmp_path: Path, windows: Windows) -> None:
 
 
 def test_a_reveal_is_animated_once_a_step(tmp_path: Path, windows: Windows) -> None:
-    """A robot slides and another bounces. A key skips animations, and a reload repeats none."""
+    """Reveal a turn in which a robot slides and another bumps into something.
+
+    A key ends the animations of a step, and a page that is loaded again repeats none.
+    """
     _, _, wall = windows
     # Lists what is animated now: each element that moves has a `data-` attribute with the name of
     # its movement, such as `slide`.

@@ -151,7 +151,7 @@ def test_many_tables_are_shown_in_parts(
 def test_the_hubs_pages_follow_a_table(
     path: str, before: str, after: str, window: WebDriver
 ) -> None:
-    """The pages must change without a reload when a table begins a game."""
+    """Begin a game at a table. The hub's pages must show it without a reload."""
     clock = RealClock()
     room = HubRoom("", clock)
     room.add(HubTable("a", 1, ""))

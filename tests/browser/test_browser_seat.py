@@ -183,9 +183,10 @@ def press_by_finger(window: WebDriver, letter: str, move_up_px: int = 0) -> None
 
 
 def test_a_lifted_finger_presses_once(seat: WebDriver) -> None:
-    """The page's script clicks the key. The browser must not send a click of its own as well.
+    """Tap keys by a finger. When it is lifted, the page's script clicks the key.
 
-    A click of the browser would be a trusted event, and a click by a script is not.
+    The browser must not send a click of its own as well. That would be a trusted event, and a click
+    by a script is not.
     """
     cdp(seat, "Emulation.setTouchEmulationEnabled", enabled=True)
     seat.execute_script(

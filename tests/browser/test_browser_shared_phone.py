@@ -143,9 +143,10 @@ def test_one_phone_plays_both_sides_of_a_turn(window: WebDriver, served: ServedT
 
 
 def test_a_table_screen_speaks_after_one_tap(window: WebDriver, served: ServedTable) -> None:
-    """Browsers permit sound after a tap only. A kiosk's browser permits it at once.
+    """Let a table screen speak, and then a kiosk, which is the machine's own screen.
 
-    A kiosk is the machine's own screen. Neither may say what was said before it was there.
+    Browsers permit sound after a tap only, but that of a kiosk permits it at once. Neither may say
+    what was said before it was there.
     """
     spoken_texts = "return window.spoken.map(([text]) => text)"
     added = cdp(window, "Page.addScriptToEvaluateOnNewDocument", source=FAKE_VOICE)
