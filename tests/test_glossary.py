@@ -45,7 +45,7 @@ TECHNICAL = r"\{\w+\}|/host\b|host-key|companion \w+|\[\w+\] \w+|south, north, t
 
 
 def test_no_sentence_uses_an_unwanted_word() -> None:
-    """The words under *Not* in the table “In sentences for people” are unwanted."""
+    """Search all sentences for the words under *Not* in the table “In sentences for people”."""
     section = GLOSSARY.partition("## In sentences for people")[2].partition("\n## ")[0]
     rows = re.findall(r"^\| ([A-Z][^|]*) \|[^|]*\| ([^|]+) \|$", section, re.MULTILINE)[1:]
     unwanted = [word for _, words in rows for word in words.split(", ")]

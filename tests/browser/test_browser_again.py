@@ -168,7 +168,7 @@ def hand_in_without_answer(
 
 @pytest.mark.parametrize("error", ["Bad gateway", {"code": 502}])
 def test_a_proxys_error_keeps_the_draft(tmp_path: Path, window: WebDriver, error: object) -> None:
-    """A proxy answers for the table once. The phone then reports a lost connection.
+    """Let a proxy answer for the table once. The phone then reports a lost connection.
 
     The proxy's answer is JSON like the table's own refusals, with an error of another form.
     """
@@ -225,7 +225,7 @@ def test_an_order_taken_back_gets_another_salt(tmp_path: Path, window: WebDriver
 
 
 def test_a_draft_survives_a_restart(tmp_path: Path, window: WebDriver) -> None:
-    """The page connects to the new service by itself, and still has its draft."""
+    """Restart the service. The page connects to the new one by itself, and still has its draft."""
     with service_on_still_clock(tmp_path) as (companion, url):
         sit_down_at_orders(window, companion, url)
         tap(window, ".order[data-letter='U']")

@@ -13,7 +13,7 @@ KEY = "#scouts .get a"
 
 
 def test_a_key_shows_that_it_is_working(window: WebDriver) -> None:
-    """A key of a file says "working" from the tap on, until the browser has got the file.
+    """Tap the key of a file. It says "working" until the browser has got the file.
 
     A page cannot see a download. So the key's address has a token, which the server puts into the
     cookie `made` along with the file. Here no file is made, and the test sets the cookie instead.
