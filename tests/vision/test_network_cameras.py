@@ -24,7 +24,9 @@ from companion.core.errors import CameraError
 from vision.cameras.catalogue import open_camera
 from vision.network import stream
 
+# The head of a stream of JPEGs, as network cameras send them. `cut` separates its parts.
 STREAM_HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: multipart/x-mixed-replace; boundary=cut\r\n\r\n"
+# What a server does with each connection.
 Serve = Callable[[socket.socket], None]
 
 

@@ -82,22 +82,30 @@ class CardReader:
 
         `moving_px` (N, 2) are points at which something moves. Their zones are unknown.
         """
-        # View the board from straight above, with even paper.
+        # View the board from straight above, with even paper, and find the cards.
         top_view, in_picture = self._view_from_above(pose)
         view = card_view(luma, top_view, in_picture, self._board.square_mm)
         cards, duplicates = self._finder.find(view)
+
         # Sort the cards into zones, and find the zones that stay unknown.
         by_zone, unknown, beside = self._sort_into_zones(cards, pose)
         unknown |= self._cover_detector.covered_zones(view, cards)
         if moving_px is not None:
             unknown |= self._moving_zones(pose, moving_px)
+
+        # Order the cards of the other zones.
         fans = {}
         for zone, zone_cards in by_zone.items():
             if zone not in unknown:
                 # Fans grow away from their seat.
                 direction = 1.0 if self._deck.zones[Seat.SOUTH] == zone.rank else -1.0
                 fans[zone] = order_fan(zone_cards, direction, self._deck)
-        return OpenCards(fans, frozenset(unknown), tuple(sorted(beside)), tuple(sorted(duplicates)))
+        return OpenCards(
+            fans=fans,
+            unknown=frozenset(unknown),
+            beside=tuple(sorted(beside)),
+            duplicates=tuple(sorted(duplicates)),
+        )
 
     def _view_from_above(self, pose: Pose) -> tuple[TopView, Mask]:
         """Return the view of the board with a margin, and the mask of its pixels in the picture.

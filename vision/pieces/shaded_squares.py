@@ -297,7 +297,9 @@ def _fit_light(cell: _Cell, angle_rad: float, *, is_uneven: bool = False) -> _Li
             change = fast_median(residual[cell.is_beyond]) - fast_median(residual[~cell.is_beyond])
             tone = min(max(tone + change, -max_tone), max_tone)
     profile = means[known_steps]
-    light = _Light(angle_rad, (known_steps, profile), coefficients, first_mm)
+    light = _Light(
+        angle_rad, profile=(known_steps, profile), coefficients=coefficients, first_mm=first_mm
+    )
     residual = values - tone * cell.is_beyond - light.at(offsets_mm)
     is_outlier = np.abs(residual - fast_median(residual)) > _MAX_RESIDUAL
     outlier_share = float(np.count_nonzero(is_outlier) / residual.size)

@@ -241,10 +241,10 @@ class BoardReader:
         # What is known of the camera stays: its lens and its noise.
         before = self.memory
         self.memory = Memory(
-            before.kits,
-            forget_board(before.location),
-            before.is_thorough,
-            before.background,
+            kits=before.kits,
+            location=forget_board(before.location),
+            is_thorough=before.is_thorough,
+            background=before.background,
             active_kit=kit,
         )
 
