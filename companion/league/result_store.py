@@ -88,7 +88,7 @@ class ResultStore:
             # after the other positions, because they may contain an older position of this table
             put("followed", table_id, progress),
         ]
-        # delete first, because a game may get a new result in the same change
+        # a record removes a result or adds one, or does neither
         if change.removed:
             statements.append(delete_result(change.removed))
         statements += self._result_statements(added)

@@ -103,7 +103,7 @@ class TableProgress(msgspec.Struct, frozen=True):
 
 
 class ResultChange(NamedTuple):
-    """Effect of a record on the results. Most records have none."""
+    """Effect of a record on the results. A record adds one, removes one, or has no effect."""
 
     added: GameResult | None = None
     """The result of a game that this record ends."""
