@@ -47,7 +47,8 @@ class DesiredState(_Command, frozen=True):
     """
 
     mark: _Name = ""
-    """Digest that identifies this state. Empty without a pairing."""
+    """Digest that identifies this state. Empty without a game."""
+    # the game to play, which was paired in a tournament
     pairing: RoundGame | None = None
 
 
@@ -69,11 +70,11 @@ _decoder = msgspec.json.Decoder(HubCommand)
 _encoder = msgspec.json.Encoder(order="deterministic")
 
 
-def desired_state(pairing: RoundGame | None) -> DesiredState:
-    """Return the desired state of a table with this pairing, and compute its mark."""
-    if pairing is None:
+def make_desired_state(round_game: RoundGame | None) -> DesiredState:
+    """Return the state in which a table plays this game of a round, or none, with its mark."""
+    if round_game is None:
         return DesiredState()
-    return DesiredState(hashlib.sha256(_encoder.encode(pairing)).hexdigest()[:12], pairing)
+    return DesiredState(hashlib.sha256(_encoder.encode(round_game)).hexdigest()[:12], round_game)
 
 
 def encode_command(command: HubCommand) -> bytes:

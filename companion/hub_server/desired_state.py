@@ -7,7 +7,7 @@ from collections.abc import Callable
 from companion.core.clock import Clock
 from companion.core.i18n import sentence_to_json
 from companion.core.kit import SEATS
-from companion.hub.commands import HubCommand, RoundGame, desired_state, encode_command
+from companion.hub.commands import HubCommand, RoundGame, encode_command, make_desired_state
 from companion.league.league import League
 from companion.league.people import shown_name
 from web.hub.room import HubRoom
@@ -46,7 +46,7 @@ class DesiredStateSender:
         for table in self._room.tables():
             if table.state is None or table.is_lost(now_s):
                 continue
-            desired = desired_state(self._round_game(table.id))
+            desired = make_desired_state(self._round_game(table.id))
             # sent again until the table follows, because a message may be lost
             if table.state.follows != desired.mark:
                 self._send_command(table.id, encode_command(HubCommand(desired_state=desired)))
