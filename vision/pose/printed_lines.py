@@ -92,19 +92,16 @@ _END_MARGIN_PX = 0.25
 
 
 def _sample_profiles(
-    luma: NDArray[np.uint8],
-    middles: NDArray[np.floating],
-    directions: NDArray[np.floating],
-    steps: NDArray[np.floating],
-) -> NDArray[np.uint8]:
-    """Return (N, K): interpolated brightness of a (height, width) picture along short lines.
+    luma: Luma, middles_px: Points, directions: Points, offsets_px: NDArray[np.floating]
+) -> Luma:
+    """Return (N, K): interpolated brightness of a (height, width) picture along short profiles.
 
-    The middle of each line is one of the `middles` (N, 2) px. It is sampled at `steps` (K,) times
-    its direction (N, 2) from there.
+    Each profile runs through one of the `middles_px` (N, 2) in its direction (N, 2), a unit vector.
+    It is sampled at K `offsets_px` from there.
     """
     # (K, N) each, x and y by themselves: numpy takes seven times as long for both at once.
-    x = (middles[:, 0] + steps[:, None] * directions[:, 0]).astype(np.float32, copy=False)
-    y = (middles[:, 1] + steps[:, None] * directions[:, 1]).astype(np.float32, copy=False)
+    x = (middles_px[:, 0] + offsets_px[:, None] * directions[:, 0]).astype(np.float32, copy=False)
+    y = (middles_px[:, 1] + offsets_px[:, None] * directions[:, 1]).astype(np.float32, copy=False)
     tones = cv2.remap(luma, x, y, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
     return np.ascontiguousarray(tones.T, np.uint8)
 
