@@ -14,7 +14,7 @@ from pathlib import Path
 from flask.testing import FlaskClient
 from msgspec import structs
 from run_folder import templates_folder
-from web_fixtures import FakeHealth
+from web_fixtures import HOST_KEY, FakeHealth
 
 from companion.core.clock import FakeClock
 from companion.core.config import Settings, load_settings
@@ -33,8 +33,6 @@ from hardware.panel import Panel
 from hardware.simulated import SimulatedPanelHands, simulated_panel
 from web.app import create_app
 from web.features import Features, SiteConfig
-
-HOST_KEY = "abcde-fghij"
 
 
 @dataclass

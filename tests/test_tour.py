@@ -12,9 +12,10 @@ from collections.abc import Iterable, Iterator
 from http.cookiejar import CookieJar
 
 from flask import Flask
+from hub_room import HUB_KEY
 from internals import app_of
 from tour import NOWHERE, Stop, open_table_tour
-from tour_hub import HUB_KEY, open_hub_tour, open_pair_tour
+from tour_hub import open_hub_tour, open_pair_tour
 
 from web.static_files import STATIC
 
@@ -22,12 +23,12 @@ from web.static_files import STATIC
 EXAMPLE_VALUES = {
     "seat": "south",
     "page": "watch",
-    "form": "json",
     "letter": "s",
     "number": "1",
     "game": "1",
     "turn": "1",
     "place": "1",
+    "tournament_id": "1",
 }
 # Routes that need no stop, because they answer with files and parts of pages. With the example
 # values they answer with an error page, which is a whole page, so `routes_without_stop` returns

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import urlencode
 
-from hub_room import NAMES, fill_room, open_hub_pages, open_league, store_result
+from hub_room import HUB_KEY, NAMES, fill_room, open_hub_pages, open_league, store_result
 from hub_tools import AdmittingHub, hub_settings
 from internals import session_of
 from service import Client
@@ -30,8 +30,6 @@ from companion.table.session import Phase, Session
 from web.hub.room import HubRoom
 from web.server.server import Server, open_server
 
-# The owner key of the hub whose pages are shown without a network. `hub_room` gives it this key.
-HUB_KEY = "abcde-fghij"
 # Tables of the room of `hub_room` that the tour watches, by number, and what each shows: a game by
 # its name, or a game that is over, or no game.
 WATCHED_TABLES = {

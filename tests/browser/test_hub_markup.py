@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from hub_room import open_hub_pages, open_league, played_records
+from hub_room import HUB_KEY, open_hub_pages, open_league, played_records
 
 from companion.core.clock import FakeClock
 from companion.core.kit import Seat
@@ -94,7 +94,7 @@ def test_markup_stays_text_on_every_page(tmp_path: Path) -> None:
             "/overlay/1",
         ]
         for path in paths:
-            answer = host.get(path, headers={"X-Host-Key": "abcde-fghij"})
+            answer = host.get(path, headers={"X-Host-Key": HUB_KEY})
             page = answer.get_data(as_text=True)
             assert answer.status_code == 200, path
             assert "<img src=x" not in page, path
