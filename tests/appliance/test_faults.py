@@ -25,27 +25,15 @@ def _long_form(short: bool) -> None:
 def test_the_service_goes_on_without_its_camera(
     shared_machine: Machine, figures: list[str]
 ) -> None:
-    board, restarts = (
-        Board(shared_machine, Outbuffered()),
-        shared_machine.unit_property("NRestarts"),
-    )
+    board = Board(shared_machine, Outbuffered())
+    restarts = shared_machine.unit_property("NRestarts")
     board.lay({})
-    until(
-        "the board",
-        lambda: camera(shared_machine)["state"] == CameraState.SEES_BOARD,
-        CAMERA_TIMEOUT_S,
-        1,
-    )
+    wait_for_state(shared_machine, CameraState.SEES_BOARD)
 
     # the camera is unplugged: pictures end, then the device is gone, and the sentence names it
     began_at_s = time.monotonic()
     shared_machine.run("systemctl", "stop", "appliance-camera")
-    until(
-        "trouble with the camera",
-        lambda: camera(shared_machine)["state"] == CameraState.TROUBLE,
-        CAMERA_TIMEOUT_S,
-        1,
-    )
+    wait_for_state(shared_machine, CameraState.TROUBLE)
     until(
         "the service to close the device",
         lambda: unload_camera(shared_machine),
@@ -67,12 +55,7 @@ def test_the_service_goes_on_without_its_camera(
     shared_machine.run("systemctl", "start", "appliance-camera")
     board.lay({})
     began_at_s = time.monotonic()
-    until(
-        "the board again",
-        lambda: camera(shared_machine)["state"] == CameraState.SEES_BOARD,
-        CAMERA_TIMEOUT_S,
-        1,
-    )
+    wait_for_state(shared_machine, CameraState.SEES_BOARD)
     figures.append(
         f"camera: reported missing {reported_s:.0f} s after it was unplugged, "
         f"read {time.monotonic() - began_at_s:.0f} s after it was plugged in again"
@@ -83,6 +66,16 @@ def test_the_service_goes_on_without_its_camera(
 def camera(machine: Machine) -> dict[str, Any]:
     """Return what the public view says of the camera."""
     return dict(fetch_view(machine).get("camera") or {"state": "", "sentence": ""})
+
+
+def wait_for_state(machine: Machine, state: CameraState) -> None:
+    """Wait until the camera has this state."""
+    until(
+        f"the camera's state {state}",
+        lambda: camera(machine)["state"] == state,
+        CAMERA_TIMEOUT_S,
+        1,
+    )
 
 
 def unload_camera(machine: Machine) -> bool:

@@ -53,10 +53,10 @@ def main() -> int:
 
 
 def make_batches(targets: list[Target], cases: int) -> Iterator[tuple[Target, int]]:
-    """Yield batches: a target, and the number of its examples. Each target gets its share of
-    `cases`.
+    """Yield batches: a target, and the number of its examples.
 
-    Targets take turns, so that an interrupted run has tried each of them.
+    Each target gets its share of all cases. Targets take turns, so that an interrupted run has
+    tried each of them.
     """
     total_share = sum(target.share for target in targets)
     remaining = {

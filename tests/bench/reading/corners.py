@@ -26,7 +26,7 @@ from bench.reading.scenes import (
 )
 from companion.core.kit import Kit
 from vision.detection.markers import Luma
-from vision.pose.pose import Pose, at_height
+from vision.pose.pose import Pose, at_height, rectangle_corners_mm
 from vision.reading.board_reader import make_board_reader
 from vision.simulation.render import camera_pose
 
@@ -106,22 +106,11 @@ def _make_view(number: int, rng: Random) -> CornerView | None:
 
 def cover_corner(luma: Luma, pose: Pose, kit: Kit, marker: int, rng: Random) -> None:
     """Draw a sheet over a corner marker in the picture. It does not reach the squares."""
-    x, y = kit.board.corner_centres_mm[marker]
-    half_width = _COVER_SIDES * kit.board.corner_mm / 2
-    half_depth = kit.board.strip_mm / 2 - 0.5
-    corners = at_height(
-        np.array(
-            [
-                (x - half_width, y - half_depth),
-                (x + half_width, y - half_depth),
-                (x + half_width, y + half_depth),
-                (x - half_width, y + half_depth),
-            ]
-        )
-    )
-    cv2.fillConvexPoly(
-        luma, pose.to_px(corners).round().astype(np.int32), (rng.randrange(40, 220),), cv2.LINE_AA
-    )
+    x_mm, y_mm = kit.board.corner_centres_mm[marker]
+    width_mm = _COVER_SIDES * kit.board.corner_mm
+    corners_mm = rectangle_corners_mm(x_mm, y_mm, width_mm, kit.board.strip_mm - 1, 0.0)
+    corners_px = pose.to_px(at_height(corners_mm)).round().astype(np.int32)
+    cv2.fillConvexPoly(luma, corners_px, (rng.randrange(40, 220),), cv2.LINE_AA)
 
 
 def judge_view(view: CornerView, tally: Tally) -> None:

@@ -70,14 +70,13 @@ def _bench_kit(kit: Kit, frames: int) -> bool:
     table = printed_table(kit, CameraView(width=1920, height=1080, tilt_deg=30.0))
     table.set_up(dict(zip(spread, piece_faces, strict=False)))
     piece = next(piece.id for piece in table.pieces() if piece.square is not None)
-    find_markers, reader, count = aruco_finder(), make_board_reader(default_kits()), 0
+    find_markers, reader = aruco_finder(), make_board_reader(default_kits())
     peer_s = list[float]()
 
     def read_s() -> float:
         """Let the reader and the peer read the next frame. Return the reader's processor time."""
-        nonlocal count
-        count += 1
-        frame = Frame(table.render_luma(), count / 5, count)
+        number = len(peer_s) + 1
+        frame = Frame(table.render_luma(), number / 5, number)
         began_at_s = time.process_time()
         reader.read(frame)
         between_s = time.process_time()

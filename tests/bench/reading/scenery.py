@@ -166,11 +166,9 @@ def _draw_cloth(rng: Rng) -> Bgr:
     side_px, stripe_px = _TABLE_MM * _TABLE_PX_PER_MM, 25 * _TABLE_PX_PER_MM
     stripes = ((np.arange(side_px) // stripe_px) % 2).astype(np.float32)
     # share of the colour in each pixel: 0, a half or 1
-    share = (stripes[:, None] + stripes[None, :]) / 2
+    share = ((stripes[:, None] + stripes[None, :]) / 2)[..., None]
     colour = np.array(((40, 30, 170), (120, 60, 20), (40, 90, 30))[rng.integers(3)], np.float32)
-    cloth = (1 - share[..., None]) * np.array([235, 238, 240], np.float32) + share[
-        ..., None
-    ] * colour
+    cloth = (1 - share) * np.array([235, 238, 240], np.float32) + share * colour
     weave = rng.normal(0, 6, (side_px, side_px, 1)).astype(np.float32)
     return np.asarray((cloth + weave).clip(0, 255), np.uint8)
 
