@@ -185,12 +185,12 @@ class _Evaluation:
 
     def _steps_to(self, goal: int) -> list[int]:
         """Return the number of steps from each place to the goal, by breadth-first search."""
-        ahead = self.terrain.neighbours
-        steps = [_UNREACHABLE_STEPS] * len(ahead)
+        neighbours = self.terrain.neighbours
+        steps = [_UNREACHABLE_STEPS] * len(neighbours)
         steps[goal] = 0
         reached = [goal]
         for place in reached:  # the list grows during the loop
-            for neighbour in ahead[place]:
+            for neighbour in neighbours[place]:
                 if neighbour is not None and steps[neighbour] == _UNREACHABLE_STEPS:
                     steps[neighbour] = steps[place] + 1
                     reached.append(neighbour)
@@ -464,9 +464,10 @@ class _Search:
         :param occupied: places that the robot must not enter
         """
         steps_between = self.evaluation.steps
-        ahead = list(zip(DIRECTIONS, self.state.terrain.neighbours[robot.place], strict=True))
+        # each direction, with the place to which it leads
+        ways = list(zip(DIRECTIONS, self.state.terrain.neighbours[robot.place], strict=True))
         hits = [
-            (enemy_points[place], direction) for direction, place in ahead if place in enemy_points
+            (enemy_points[place], direction) for direction, place in ways if place in enemy_points
         ]
         if hits:
             _, direction = min(hits)
@@ -474,7 +475,7 @@ class _Search:
         # each possible move, after the number of steps that then lead to the nearest enemy
         moves = [
             (min(steps_between[place][enemy] for enemy in enemy_points), direction, place)
-            for direction, place in ahead
+            for direction, place in ways
             if place is not None and place not in occupied
         ]
         if not moves:
