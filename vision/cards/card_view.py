@@ -78,9 +78,15 @@ def card_view(luma: Luma, top_view: TopView, in_picture: Mask, reach_mm: float) 
     # Normalise the brightness of the paper.
     paper = _paper_brightness(view, reach_mm * top_view.scale)
     even = np.asarray(cv2.divide(view, paper, scale=PAPER), np.uint8)
-    # Burnt out, and brighter than the paper around it.
+    # Glare is burnt out although the paper around it is not.
     glare = np.asarray((view >= _MIN_GLARE) & (paper < _MAX_GLARE_PAPER), np.bool_)
-    return CardView(top_view, in_picture, even, _bold_print(even, top_view.scale), glare)
+    return CardView(
+        top_view=top_view,
+        in_picture=in_picture,
+        even_luma=even,
+        bold_print=_bold_print(even, top_view.scale),
+        glare=glare,
+    )
 
 
 def _paper_brightness(view: Luma, reach_px: float) -> Luma:

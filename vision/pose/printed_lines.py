@@ -279,7 +279,13 @@ class PrintedLines:
                 scale=scale[wanted],
                 half_pair_mm=self._half_pair_mm[wanted],
             )
-        return LineMeasurements(is_inside, is_found, offsets_px, middles_px, normals)
+        return LineMeasurements(
+            is_inside=is_inside,
+            is_found=is_found,
+            offsets_px=offsets_px,
+            predicted_px=middles_px,
+            normals=normals,
+        )
 
 
 def _measure_offsets(
