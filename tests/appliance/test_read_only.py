@@ -84,13 +84,15 @@ def test_a_pulled_plug_leaves_root_unchanged(
     )
     assert report.is_whole, report
 
-    # the next start finds the game, but not the file. The command of the page still writes the root
+    # the next start finds the game, but not the file
     with start_machine() as machine:
         evening.move_to(machine.url)
         assert evening.fetch_view()["seats"]["south"]["name"] == "South", "a seat is lost"
         assert machine.run("ls", WRITTEN, check=False) == "", (
             "a file outside the stick has outlived the restart"
         )
+
+        # with the command that the page names, the root can still be written to
         machine.run("overlayroot-chroot", "touch", WRITTEN)
         assert machine.run("ls", f"/media/root-ro{WRITTEN}")
 

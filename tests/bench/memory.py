@@ -38,11 +38,12 @@ VIEWERS = 8
 TURN_S = 0.1
 # Number of bytes of a stream that a client reads before it hangs up.
 STREAM_BYTES = 2_000
+# Paths of the requests.
 PAGES = (
-    *("/", "/watch", "/join", "/host", "/settings", "/kit", "/rules/", "/history", "/host/health"),
-    *("/workbench", "/health", "/settings/backup.zip", "/api/doctor", "/api/view"),
-    *("/workbench/state", "/api/photographs", "/history/1", "/history/2"),
-)
+    "/", "/watch", "/join", "/host", "/settings", "/kit", "/rules/", "/history", "/host/health",
+    "/workbench", "/health", "/settings/backup.zip", "/api/doctor", "/api/view",
+    "/workbench/state", "/api/photographs", "/history/1", "/history/2",
+)  # fmt: skip
 PICTURES = ("/camera/frame.jpg", "/workbench/frame.jpg")
 STREAMS = ("/live/watch", "/live/table", "/live/health", "/workbench/live")
 # One of so many requests is for the printed sheets of a game, which take a second to draw.

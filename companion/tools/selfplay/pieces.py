@@ -34,8 +34,8 @@ MAX_ANGLE_BESIDE_DEG = 10.0
 MAX_BIG_OFFSET_MM = 2.0
 # Maximum rotation of such a piece.
 MAX_BIG_ANGLE_DEG = 5.0
-# Probability that a piece is put on a wrong square. If it was larger, games would take longer. If
-# it was smaller, some games would be without a mistake.
+# Probability that a piece is put on a wrong square. If it were larger, games would take longer. If
+# it were smaller, some games would be without a mistake.
 WRONG_SQUARE_CHANCE = 0.15
 # Probability that a player takes an action, or a part of it, back first.
 CHANGED_MIND_CHANCE = 0.2

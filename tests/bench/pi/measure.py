@@ -298,7 +298,8 @@ def _measure_clock(service: MeasuredProcess, painter: TablePainter) -> Iterator[
     turn was from where it should be: a whole number of turns after the first end. After
     `IDLE_TURNS` turns the clock stops by itself, so it is resumed until `TURNS` turns are over.
     """
-    # the way to play BINMAT in which the program only counts turns. The game must not end before
+    # In this way to play BINMAT, the program only counts turns. Two more than are measured, so that
+    # the game does not end before.
     _begin(service, painter, "binmat", {"way": "referee", "seconds": TURN_S, "turns": TURNS + 2})
     time.sleep(3)
     late_ms = list[float]()

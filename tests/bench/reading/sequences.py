@@ -127,9 +127,11 @@ class BenchGame:
         return "move"
 
     def _put(self) -> str:
+        """Put a piece from beside the board on a free square."""
         return self._move(on_board=False)
 
     def _take(self) -> str:
+        """Take a piece off the board."""
         piece, square = self._choose_piece(on_board=True)
         if piece is None or square is None:
             return ""
@@ -139,6 +141,7 @@ class BenchGame:
         return "take"
 
     def _flip(self) -> str:
+        """Turn a piece over."""
         piece, square = self._choose_piece(on_board=True, two_faced=True)
         if piece is None or square is None:
             return ""
