@@ -28,6 +28,18 @@ YEAR_S = 365 * 24 * 3600
 _OWN_PATH = re.compile(r"/(?![/\\])[\x21-\x5b\x5d-\x7e]*")
 
 
+def redirect_in_language(path: str, code: str) -> Response:
+    """Redirect to a path, and set the language in which this browser gets all pages.
+
+    Raises `NotFound` for a language that the pages do not have.
+    """
+    if code not in LANGUAGES:
+        raise NotFound
+    answer = make_response(redirect(path, 303))
+    answer.set_cookie("language", code, max_age=YEAR_S, samesite="Lax", httponly=True)
+    return answer
+
+
 class StaticFiles:
     """The routes that are the same for everybody. Every application has them."""
 
@@ -42,11 +54,7 @@ class StaticFiles:
 
         Raises `NotFound` for a language that the pages do not have.
         """
-        if code not in LANGUAGES:
-            raise NotFound
-        answer = make_response(redirect(back if _OWN_PATH.fullmatch(back) else "/", 303))
-        answer.set_cookie("language", code, max_age=YEAR_S, samesite="Lax", httponly=True)
-        return answer
+        return redirect_in_language(back if _OWN_PATH.fullmatch(back) else "/", code)
 
     @get("/favicon.svg")
     @get("/favicon.ico", answer="image/svg+xml")

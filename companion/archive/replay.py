@@ -306,9 +306,14 @@ def outcome_without_rules(game: Game[Any, Any], ending: dict[str, Any]) -> Outco
     """
     names = {seat: game.sides[seat].name for seat in SEATS}
     draw = Outcome(frozenset(), say("A draw."))
-    if ending.get("reason") == "Both agreed on a draw.":  # wording of earlier versions
+    abandoned = Outcome(frozenset(), OWNER_ENDED[0])
+    reason = ending.get("reason")
+    # two sentences that earlier versions said
+    if reason == "Both agreed on a draw.":
         return draw
-    outcomes = [draw, Outcome(frozenset(), say("The owner ended the game."))]
+    if reason == OWNER_ENDED[1]:
+        return abandoned
+    outcomes = [draw, abandoned]
     for loser in SEATS:
         winner = frozenset({loser.other})
         outcomes.append(Outcome(winner, say("{side!c} resigns.", side=names[loser])))

@@ -201,12 +201,12 @@ class OwnWifi:
         """
         with self._lock:
             request = WifiRequest(secrets.token_hex(8), hotspot, wifi)
-            self._waits_for_address = False
             self.trouble = ""
             self._wait_began_at_s = self._clock.monotonic_s()
             try:
                 replace_file(self._request_path, msgspec.json.encode(request))
                 self._pending = request
+                self._waits_for_address = False
             except OSError as error:
                 self.trouble = describe_os_error(error)
             self._on_change(self.hotspot is not None)

@@ -156,12 +156,16 @@ class Journal(Closeable):
         return self.entries_until_damage(*games)[0]
 
     def entries_after(self, number: int, limit: int) -> list[Entry]:
-        """Return the entries after the one with this number, from `limit` rows of the file.
+        """Return at most `limit` entries after the one with this number. Empty at the end.
 
-        Entries that cannot be read are left out. Links are not checked.
+        Entries that cannot be read are skipped. Links are not checked.
         """
-        rows = self.database.query(f"{_READ} WHERE id > ? ORDER BY id LIMIT ?", (number, limit))
-        return [entry for values in rows if (entry := _entry_from_row(Row(*values)))]
+        query = f"{_READ} WHERE id > ? ORDER BY id LIMIT ?"
+        entries: list[Entry] = []
+        while not entries and (rows := self.database.query(query, (number, limit))):
+            entries = [entry for values in rows if (entry := _entry_from_row(Row(*values)))]
+            number = rows[-1][0]
+        return entries
 
     def entries_until_damage(self, *games: int) -> tuple[list[Entry], int | None]:
         """Return the entries of these games as `entries` does, and the number of the first bad one.

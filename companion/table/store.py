@@ -34,6 +34,7 @@ from companion.table.records import (
     GameOptions,
     MoveSeat,
     Pause,
+    ShowCard,
     TakeSeat,
 )
 from companion.table.remote.fold import fold_record
@@ -374,8 +375,8 @@ class TableStore:
 
     def _write(self, records: Sequence[AnyRecord], session: Session) -> None:
         """Append records to the journal. If it refuses, show why before raising `JournalError`."""
-        # Seats and commitments outlast a game.
-        is_of_no_game = isinstance(records[0], TakeSeat | FreeSeat | MoveSeat | Commit)
+        # Seats, players' cards and commitments outlast a game.
+        is_of_no_game = isinstance(records[0], TakeSeat | FreeSeat | MoveSeat | ShowCard | Commit)
         game = SEATS_GAME if is_of_no_game else session.game_number
         try:
             self.journal.append(game, records, self.clock.wall_s(), self.now_s())

@@ -226,7 +226,7 @@ def test_exported_games_can_be_imported_elsewhere(
     """A game file has everything that a replay needs, and can be checked anywhere."""
     # Export the first game. A second one has taken its place on the table.
     archive.play(name, turns=3)
-    archive.play(turns=0, end="abandon")
+    archive.play(turns=1, end="abandon")
     text = archive.history.as_text(1)
     file = archive.history.as_json(1)
     exported_line = archive.history.line(1)
@@ -241,6 +241,10 @@ def test_exported_games_can_be_imported_elsewhere(
         assert line == replace(exported_line, length_s=0.0, players=line.players, is_imported=True)
         assert [sitters[-1].name for sitters in line.players.values()] == ["Ann", "Bob"]
         assert other.history.as_text(number) == text
+
+        # Version 1.0 said that the host has ended a game.
+        abandoned_file = archive.history.as_json(2).replace(b"The owner", b"The host")
+        assert other.history.import_game(abandoned_file) == number + 1
 
         # A game that is here already is not imported again, wherever it was played.
         with pytest.raises(Illegal, match="here already: number 1"):

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from internals import journal_of
+from internals import database_of, journal_of
 from table_tools import TableRig, open_table_rig
 
 from companion.core.clock import FakeClock
@@ -58,6 +58,14 @@ def test_every_input_is_sent_once_and_in_order(rig: TableRig) -> None:
     last = sent[-1].view
     assert (last.phase, last.turn, last.moment) == (Phase.ORDERS, 2, rig.table.view().moment)
     assert all(decode_record(encode_public(record)) == record for record in sent)
+
+
+def test_an_unreadable_entry_does_not_end_the_outbox(rig: TableRig) -> None:
+    play_a_turn(rig)
+    journal = journal_of(rig.table)
+    database_of(journal).execute("UPDATE entries SET record = '{}' WHERE id = 2")
+    (entry,) = journal.entries_after(1, limit=1)
+    assert entry.id == 3, "a batch of unreadable entries must not look like the end"
 
 
 def test_every_position_gives_the_same_bytes(rig: TableRig) -> None:

@@ -42,6 +42,7 @@ def test_a_restart_restores_what_the_lobby_led_to(tmp_path: Path) -> None:
     with open_table_rig(tmp_path) as rig:
         seat_both(rig)
         play_to_the_end(rig)
+        rig.table.show_card(SOUTH, "card-1")
         rig.table.return_to_lobby()
         rig.table.free_seat(NORTH)
         rig.table.take_seat(NORTH, "Cleo")
@@ -54,6 +55,7 @@ def test_a_restart_restores_what_the_lobby_led_to(tmp_path: Path) -> None:
             "outbuffered",
             "Cleo",
         )
+        assert session_of(restarted.table).seats[SOUTH].card == "card-1"
 
 
 def test_a_game_is_chosen_then_begun(rig: TableRig) -> None:

@@ -21,7 +21,7 @@ def test_the_machines_own_screen_asks_once(tmp_path: Path) -> None:
         key = {"key": HOST_KEY}
 
         # the machine's own screen is led to the first question, and no other browser is
-        assert kiosk.get("/?kiosk").location == "/host/first/1"
+        assert kiosk.get("/?screen&kiosk").location == "/host/first/1"
         assert kiosk.get("/").status_code == 200, (
             "a guest’s browser on this machine must not be asked"
         )
@@ -33,7 +33,7 @@ def test_the_machines_own_screen_asks_once(tmp_path: Path) -> None:
         assert rig.browser().post("/host", data=key).location == "/host/first/1"
 
         # the last answer ends the questions: now even the machine's own screen needs the key
-        assert kiosk.post("/host/first/done").location == "/", (
+        assert kiosk.post("/host/first/done").location == "/?kiosk", (
             "the last answer must lead to the table screen"
         )
         assert kiosk.get("/?kiosk").status_code == 200

@@ -106,7 +106,8 @@ def test_one_key_ends_or_changes_a_trial(rig: WebRig) -> None:
     """The keys lead back to the page from which the trial was begun, here that of a kiosk."""
     # begin a trial of Scouts
     browser = rig.browser()
-    browser.post("/try", headers={"Referer": "http://localhost/?kiosk"})
+    answer = browser.post("/try", headers={"Referer": "http://localhost/?screen&kiosk"})
+    assert answer.location == "/here?kiosk"
     assert 'href="/?kiosk"' in page_text(browser, "/here?kiosk")
     browser.post("/api/table/choose", json={"game": "scouts"})
     browser.post("/api/table/start", json={})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 from flask import Response, make_response, redirect, render_template, request
 
@@ -219,10 +219,10 @@ def occupied_page(
 
 def _table_screen_path() -> str:
     """Return the address of the table screen in the form that this browser uses."""
-    # The query of the request itself, and that of the page whose form has sent it. One of them must
-    # consist of nothing but the name of a table screen.
-    queries = (request.query_string.decode(), urlsplit(request.referrer or "").query)
-    return next((f"/?{name}" for name in ("kiosk", "screen") if name in queries), "/")
+    # The query of the request itself, or of the page whose form has sent it, names a table screen.
+    # The machine's own screen begins with the query `screen&kiosk`.
+    names = {*request.args, *parse_qs(urlsplit(request.referrer or "").query, True)}
+    return next((f"/?{name}" for name in ("kiosk", "screen") if name in names), "/")
 
 
 def _one_window_path(back: str) -> str:

@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 from flask import (
     Response,
+    make_response,
     redirect,
     render_template,
     request,
@@ -50,7 +51,10 @@ class TablePages(TableRouteGroup):
         """
         is_kiosk = "kiosk" in request.args
         if is_kiosk and is_own_screen() and self.page_context.is_first_evening:
-            return redirect("/host/first/1")
+            answer = make_response(redirect("/host/first/1"))
+            # tells the last question to lead back to this table screen
+            answer.set_cookie("kiosk", "on", samesite="Lax", httponly=True)
+            return answer
         is_screen = "screen" in request.args
         theme = self._theme()
         return render_template(

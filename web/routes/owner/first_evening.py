@@ -5,21 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from flask import (
-    Response,
-    make_response,
-    redirect,
-    render_template,
-)
+from flask import Response, make_response, redirect, render_template, request
 from werkzeug.exceptions import NotFound
 
-from companion.core.i18n import LANGUAGES
 from companion.maintenance.upkeep import Upkeep
 from companion.printing.kit_printer import PAPERS
 from web.routes.camera import FRAME_PX, CameraReports
 from web.routes.route import TableRouteGroup, ask_for_key, form, get, host_only, host_page
 from web.security.auth import is_own_screen
 from web.server.sse import Audience
+from web.static_files import redirect_in_language
 
 # The questions in their order, by the names of their templates. The number of a page in addresses
 # is its place here, counted from 1: `/host/first/1` asks for the language, `/host/first/4` for the
@@ -84,11 +79,8 @@ class FirstEveningPages(TableRouteGroup):
     @form("/host/first/language", guard=host_only)
     def language(self, code: str) -> Response:
         """Set the language of the table and of this browser. Raises `NotFound`."""
-        if code not in LANGUAGES:
-            raise NotFound
+        answer = redirect_in_language("/host/first/1", code)
         self._change({"table.language": code})
-        answer = make_response(redirect("/host/first/1", 303))
-        answer.set_cookie("language", code, max_age=10 * 365 * 86400, samesite="Lax")
         return answer
 
     @form("/host/first/seats", guard=host_only)
@@ -103,9 +95,12 @@ class FirstEveningPages(TableRouteGroup):
 
     @form("/host/first/done", guard=host_only)
     def done(self) -> Any:
-        """End the questions for good."""
+        """End the questions for good, and return to the table screen.
+
+        If the questions began at the kiosk's table screen, return to that one.
+        """
         self.upkeep.end_first_evening()
-        return redirect("/", 303)
+        return redirect("/?kiosk" if "kiosk" in request.cookies else "/", 303)
 
     def _change(self, values: dict[str, Any]) -> None:
         self.upkeep.change(values, self.upkeep.read_file().digest)
