@@ -110,13 +110,3 @@ def all_cards(state: State) -> list[str]:
         state.attacker_discard,
     )
     return sorted(card for pile in piles for card in pile)
-
-
-def ways_to_play(state: State, card: str) -> str:
-    """Return the legal ways to play a card of the hand.
-
-    For example, `p0 u3` means face down to lane 0, and face up to lane 3.
-    """
-    legal = GAME.legal_actions(state, state.seat)
-    # the action `p5&3` has its kind, its card and its lane in this order
-    return " ".join(text[0] + text[3] for text in legal if text[1:3] == card)

@@ -16,9 +16,6 @@ from web_fixtures import WebRig
 
 from companion.games.binmat.cards import DECK
 
-SOUTH_CONTRIBUTION = "5e" * 32
-NORTH_CONTRIBUTION = "a0" * 32
-
 
 def recompute(opened: dict[str, Any]) -> tuple[str, str]:
     """Return the commitment and the seed in hexadecimal digits, from a game's opened chance.
