@@ -32,9 +32,10 @@ from companion.games.base import Game, Outcome, Step
 from companion.table.board_check import hand_moves
 from companion.table.chance.fairness import turn_random
 from companion.table.seats.machine_seats import MachineTurn, to_json_values
+from companion.table.session import ABANDONED
 
 # How a game ended that its owner has ended, as this version and as version 1.0 say it.
-OWNER_ENDED = (say("The owner ended the game."), "The host ended the game.")
+OWNER_ENDED = (ABANDONED.reason, "The host ended the game.")
 # End of the moment under which the set-up of a game is photographed: `3.0` in game 3.
 _SET_UP_TICK = ".0"
 
@@ -306,14 +307,13 @@ def outcome_without_rules(game: Game[Any, Any], ending: dict[str, Any]) -> Outco
     """
     names = {seat: game.sides[seat].name for seat in SEATS}
     draw = Outcome(frozenset(), say("A draw."))
-    abandoned = Outcome(frozenset(), OWNER_ENDED[0])
     reason = ending.get("reason")
     # two sentences that earlier versions said
     if reason == "Both agreed on a draw.":
         return draw
     if reason == OWNER_ENDED[1]:
-        return abandoned
-    outcomes = [draw, abandoned]
+        return ABANDONED
+    outcomes = [draw, ABANDONED]
     for loser in SEATS:
         winner = frozenset({loser.other})
         outcomes.append(Outcome(winner, say("{side!c} resigns.", side=names[loser])))
