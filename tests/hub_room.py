@@ -118,11 +118,11 @@ def played_records(
 def room_of_twelve(clock: Clock) -> HubRoom:
     """Make the room of twelve tables, as `fill_room` describes it."""
     room = HubRoom("Tuesday club", clock)
-    fill_room(room, clock)
+    fill_room(room)
     return room
 
 
-def fill_room(room: HubRoom, clock: Clock) -> None:
+def fill_room(room: HubRoom) -> None:
     """Add the twelve tables to a room.
 
     Table 3 is over and table 12 is free. Table 4 has a health notice, table 6 a name of its own,

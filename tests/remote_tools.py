@@ -206,25 +206,18 @@ def paired_tables(
             half.close()
 
 
-def play_roughly(
-    line: MemoryLine,
-    rng: Random,
-    *,
-    restart_probability: float = 0.02,
-    interruption_probability: float = 0.0,
-    max_steps: int = 60_000,
-) -> None:
+def play_roughly(line: MemoryLine, rng: Random, *, interruption_probability: float = 0.0) -> None:
     """Play a whole game by random actions, while messages wait or come twice and tables restart.
 
     In each step, one of the tables does one thing: its person acts, or it sends, receives or works.
-    The probabilities are those of a restart or an interruption in each step.
+    A table restarts in one of 50 steps, and is interrupted with the given probability in each step.
     """
-    for _ in range(max_steps):
+    for _ in range(60_000):
         if all(half.session.phase is Phase.OVER for half in line.tables):
             return
         half = rng.choice(line.tables)
         half.clock.advance(rng.choice((0.01, 0.3, 2.0)))
-        if rng.random() < restart_probability:
+        if rng.random() < 0.02:
             half.reopen()
         if rng.random() < interruption_probability:
             _interrupt(half, rng)

@@ -70,7 +70,7 @@ class HubTour:
         _enter_host_key(self.client, HUB_KEY)
         yield Stop("hub-empty-host", "/host")
         yield Stop("hub-empty-people", "/host/people")
-        fill_room(self.room, self._clock)
+        fill_room(self.room)
         yield Stop("hub-screen", "/")
         yield Stop("hub-watch", "/watch", is_guest=True)
         for number, state in WATCHED_TABLES.items():

@@ -106,7 +106,7 @@ def card_cells_mm(deck: Deck, paper: Paper) -> list[CardCell]:
     ]
 
 
-def upright_picture(picture: Image, deck: Deck, cell: CardCell, dpi: int = DPI) -> Image:
+def upright_picture(picture: Image, deck: Deck, cell: CardCell) -> Image:
     """Return the upright picture of one card, at ten pixels per mm."""
     corner, along, up = cell
     source = np.array(
@@ -114,7 +114,7 @@ def upright_picture(picture: Image, deck: Deck, cell: CardCell, dpi: int = DPI) 
     )
     target = np.array([(0, 0), (deck.width_mm * 10, 0), (0, deck.height_mm * 10)])
     transform = cv2.getAffineTransform(
-        (source * dpi / 25.4 - 0.5).astype(np.float32), (target - 0.5).astype(np.float32)
+        (source * DPI / 25.4 - 0.5).astype(np.float32), (target - 0.5).astype(np.float32)
     )
     size = round(deck.width_mm * 10), round(deck.height_mm * 10)
     return np.asarray(cv2.warpAffine(picture, transform, size, flags=cv2.INTER_LINEAR), np.uint8)

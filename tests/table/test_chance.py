@@ -145,7 +145,7 @@ PATHS = (
 )  # fmt: skip
 
 
-def all_answers(rig: WebRig, browsers: tuple[Any, ...]) -> list[str]:
+def all_answers(browsers: tuple[Any, ...]) -> list[str]:
     """Return the path and the text of every answer, for each browser with the owner key."""
     return [
         f"{path} {browser.get(path, headers=HOST).get_data(as_text=True)}"
@@ -163,12 +163,12 @@ def test_secret_and_seed_stay_hidden_until_the_end(
     next_secret = journal_of(rig.table).key("chance").hex()
 
     # Collect all answers before the game, after its set-up, and after its first turn.
-    texts = all_answers(rig, (south, north, rig.browser()))
+    texts = all_answers((south, north, rig.browser()))
     begin(rig, game, options=BINMAT_ON_PHONES if game == "binmat" else {})
     follow_instructions(rig.table)
-    texts += all_answers(rig, (south, north, rig.browser()))
+    texts += all_answers((south, north, rig.browser()))
     play_first_actions(rig)
-    texts += all_answers(rig, (south, north, rig.browser()))
+    texts += all_answers((south, north, rig.browser()))
 
     # Neither they nor the log may contain the secret, or what is made of it.
     fair = session_of(rig.table).chance

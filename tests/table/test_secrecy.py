@@ -226,11 +226,7 @@ SECRETS: dict[str, tuple[Callable[[Scene, str], Steps], str, str]] = {
 
 
 def messages_to_others(
-    folder: Path,
-    port: int,
-    begin: Callable[[Scene, str], Steps],
-    text: str,
-    outsiders: type[Outsiders] = Outsiders,
+    folder: Path, port: int, begin: Callable[[Scene, str], Steps], text: str
 ) -> list[tuple[str, bytes]]:
     """Let South enter a secret step by step, and return everything that others were sent.
 
@@ -238,7 +234,7 @@ def messages_to_others(
     """
     clock = FakeClock()
     with open_service(folder, port, clock) as companion:
-        scene = Scene(companion, clock, outsiders(companion))
+        scene = Scene(companion, clock, Outsiders(companion))
         steps = begin(scene, text)
         answers = scene.outsiders.all_answers()
         for number, step in enumerate(steps):
