@@ -77,9 +77,9 @@ def put_result(stored: StoredResult) -> Statement:
     result = stored.result
     query = (
         "INSERT INTO results (key, tableid, game, ended_s, south, north, winner, data)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET south ="
-        " excluded.south, north = excluded.north, winner = excluded.winner, data ="
-        " excluded.data WHERE results.tableid = excluded.tableid"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET ended_s ="
+        " excluded.ended_s, south = excluded.south, north = excluded.north, winner ="
+        " excluded.winner, data = excluded.data WHERE results.tableid = excluded.tableid"
     )
     values = (
         result.key,

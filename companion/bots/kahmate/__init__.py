@@ -201,7 +201,7 @@ def _reasons(search: Search, state: State, best: CandidateTurn) -> tuple[str, ..
     """Return the reasons for a turn as sentences, with its chance to win, the other side's best
     reply, and the second best turn.
     """
-    if best.score >= SURE_TRY:
+    if best.value >= SURE_TRY:
         return (_SCORES_REASON,)
     odds = reply = ""
     if best.has_face_off:

@@ -181,7 +181,7 @@ class Search:
             if candidate.value < SURE_TRY:
                 candidate.score += self._adjustment(state, candidate)
         self.ranked = _ranked(candidates)
-        if not parameters.reply_count or self.ranked[0].score >= SURE_TRY:
+        if not parameters.reply_count or self.ranked[0].value >= SURE_TRY:
             return self.ranked[0]
         turns_with_reply: list[CandidateTurn] = []
         for candidate in self.ranked[: parameters.reply_count]:
