@@ -44,7 +44,8 @@ def make_run_folder(config: pytest.Config) -> None:
     if has_room_in_memory():
         folder = tempfile.mkdtemp(prefix="companion-", dir=IN_MEMORY)
         os.environ["TMPDIR"] = tempfile.tempdir = folder
-        # the folders of tests, where failed ones leave their files, outlive this run
+        # pytest's folders for tests are not in the folder of this run, which is removed at its end.
+        # So the files of a failed test can still be looked at.
         os.environ["PYTEST_DEBUG_TEMPROOT"] = IN_MEMORY
     else:
         folder = tempfile.mkdtemp(prefix="companion-")

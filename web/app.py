@@ -78,8 +78,8 @@ def create_app(
     """Return the application of a table, with pages for the features that it has.
 
     Objects that are needed by code without a page context are in `app.extensions`. Guards of routes
-    and error pages read them during a request. `Server` takes the worker from there, and the
-    service the join code and the presence of phones.
+    and error pages read them during a request. `Server` reads the
+    worker there. The service reads the join code and the presence of phones there.
     """
     features = features or Features()
     auth = Auth(site, table.nonce_of, clock)
@@ -175,11 +175,11 @@ def route_groups(page_context: PageContext) -> Iterator[RouteGroup]:
 
 
 def create_phone_app(main: Flask, phone: PhoneCameraFeature) -> Flask:
-    """Return the application that a table serves with its own certificate.
+    """Return the application for a phone that serves as the camera.
 
-    It has only static files and the page of the phone that serves as the camera, because browsers
-    permit cameras only on HTTPS pages. It shares the authentication of the table's application,
-    `main`.
+    The table serves it over HTTPS, with a certificate that it makes itself, because browsers permit
+    cameras only on HTTPS pages. The application has only static files and the page of that phone.
+    It shares the authentication of the table's application, `main`.
     """
     auth: Auth = main.extensions["auth"]
     app = create_base_app(main.extensions["site"], auth, main.extensions["now_s"])
@@ -306,7 +306,7 @@ def _fit_to_address(answer: Response) -> None:
     """Fit cookies and redirections to the address under which the browser sees the pages.
 
     Routes set both as if the pages were at the top of a host, over HTTP. Behind a proxy they may be
-    below a path, and over HTTPS cookies are restricted to it.
+    below a path. Over HTTPS, cookies get the attribute `Secure`.
     """
     root = request.script_root
     cookies = answer.headers.getlist("Set-Cookie")

@@ -51,8 +51,9 @@ def last_lead_change(leads: Sequence[float], winners: Sequence[Seat]) -> int | N
     """Return the turn after which the winner kept the lead, if the other side had led before.
 
     `leads` are South's leads at the start and after each turn, so a turn is also an index in them.
-    Return None if there is no single winner, if the other side never led, or if the winner took the
-    lead only in the last turn, which is the end of the game and no turning point.
+    Return None if there is no single winner, if the other side never led, or if the winner did not
+    lead at the end. Return None as well if the winner took the lead only in the last turn: that is
+    the end of the game, not a turning point.
 
     >>> last_lead_change((0, 1, -2, 0, 3, 4), (Seat.SOUTH,))
     4
@@ -119,7 +120,7 @@ def count_evening_wins(line: GameLine, evening: Iterable[GameLine]) -> Mapping[S
 
 
 def coached_in_evening(line: GameLine, evening: Iterable[GameLine]) -> tuple[Seat, ...]:
-    """Return the seats whose players asked the coach in this game, or in one with each other."""
+    """Return the seats whose players asked the coach in any game of theirs of this evening."""
     players = _player_names(line) or {}
     coached_names = {
         game_players[seat]
@@ -168,7 +169,7 @@ def _display_names(replay: Replay) -> dict[Seat, str]:
 def _turning_point(replay: Replay, turn: int, winner: Seat) -> TurningPoint:
     """Return the turn in which the game turned, with its most memorable event.
 
-    Among equals, an action of the winner or a loss of the other side comes first.
+    Among equally memorable events, take an action of the winner or a loss of the other side.
     """
     past = replay.turns[turn - 1]
 

@@ -31,8 +31,8 @@ from companion.core.kit import Seat
 from companion.games import game_named
 from companion.games.engine import serve_lines
 
-# Maximum size of a request or a reply in bytes, so that a faulty program at one end of the pipes
-# cannot fill the memory of the program at the other end.
+# Maximum size of a request or a reply in bytes. A longer one is a fault of the program that sent
+# it, and is not decoded.
 MAX_LINE_BYTES = 1_000_000
 
 # Maximum private memory of a built-in bot in bytes: about three times what one needs at most.
@@ -41,11 +41,12 @@ MAX_OWN_MEMORY_BYTES = 192 << 20
 # Priority of the process (nice(2)), lower than that of the table's own threads.
 NICENESS = 10
 
-# Number of the user's processes and threads from which on a bot may start no more. It is lower than
-# the limit of the whole service (`TasksMax`), so that the table can always start its own.
+# Once the user has this many processes and threads, a bot can start no further one. The number is
+# lower than the limit of the whole service (`TasksMax`), so that the table can always start some.
 MAX_TASKS = 1000
 
-# Score from 0 to 1,000. The kernel kills processes with high scores first when memory runs out.
+# Added to the kernel's score of the process, from -1,000 to 1,000 (proc(5), `oom_score_adj`). When
+# memory runs out, the kernel kills the process with the highest score first.
 _OOM_SCORE = 800
 
 
@@ -100,7 +101,7 @@ class BotEngine:
         return _encode({"error": fault})
 
     def _reply(self, line: bytes) -> dict[str, Any]:
-        """Return the reply to one request. Raises whatever is wrong with it."""
+        """Return the reply to one request. Raises the errors of the request and of the bot."""
         if len(line) > MAX_LINE_BYTES:
             raise Malformed(f"A request has at most {MAX_LINE_BYTES} bytes")
         request = _parse_request(line)

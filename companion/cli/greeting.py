@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 def format_greeting(companion: Companion, on_terminal: bool) -> str:
     """Return the greeting of a companion that has just started.
 
-    A greeting for a terminal has the owner key, the code to join, and QR codes, of which that of
-    the Wi-Fi contains its password. Any other greeting has none of these, because other people may
-    read a file or a log.
+    A greeting for a terminal shows the owner key, the code to join, and QR codes. The QR code of
+    the Wi-Fi contains its password. Any other greeting shows none of these, because other people
+    may read a file or a log.
 
     :param on_terminal: whether the greeting goes to a terminal
     """
@@ -50,7 +50,7 @@ def format_greeting(companion: Companion, on_terminal: bool) -> str:
         )
     if wifi:
         rows.append(("Wi-Fi", wifi.name))
-    lines = [*companion.notes, "", *(f"{name:<14} {text}" for name, text in rows), ""]
+    lines = [*companion.notes, "", *(f"{name:<15} {text}" for name, text in rows), ""]
     if on_terminal and wifi:
         lines += ["Scan this first, to join the Wi-Fi:", format_qr_code(wifi.qr_text)]
     if on_terminal:

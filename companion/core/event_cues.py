@@ -75,8 +75,8 @@ class EventCue:
     for_both: bool = False
     """Whether the lamps of both seats show the cue, whichever seat it concerns."""
     is_call: bool = False
-    """Whether it calls people to the table, and ranks with the cues that ask for orders. Otherwise
-    it is part of the reveal.
+    """Whether the cue calls people to the table. Then it has the priority of the cues that ask for
+    orders. Otherwise it is a part of the reveal.
     """
     lamps: CueLamps = CueLamps.NONE
     words: str = ""

@@ -110,8 +110,8 @@ class Match(msgspec.Struct, frozen=True):
     boards: tuple[MatchBoard, ...] = ()
     """The games of the match: one for two people, several for two teams, none for a bye."""
     bye_half_points: int = msgspec.field(default=WIN_HALF_POINTS, name="halves")
-    """Half points of a bye: those of a win, 0 in a round robin, or 1 for a rest in a tournament of
-    version 1.0.
+    """Half points of a bye. They are those of a win, but 0 in a round robin, where a bye is only a
+    rest. A tournament that version 1.0 has stored may have 1 for such a rest.
     """
 
     @property
@@ -207,14 +207,14 @@ class Tournament(msgspec.Struct, frozen=True):
         return next((entrant for entrant in self.entrants if person in entrant.people), None)
 
     def half_points(self, entrant_number: int, rounds: int | None = None) -> int:
-        """Return the half points of an entrant after a number of rounds (None for all)."""
+        """Return the half points of an entrant in the first rounds, or in all of them for None."""
         return sum(
             match_half_points(self, match, entrant_number)
             for match in self.matches(entrant_number, rounds)
         )
 
     def matches(self, entrant_number: int, rounds: int | None = None) -> Iterator[Match]:
-        """Yield the matches of an entrant after a number of rounds (None for all), in order."""
+        """Yield the matches of an entrant in the first rounds, or in all of them for None."""
         for round_ in self.rounds[:rounds]:
             if match := round_.match_of(entrant_number):
                 yield match

@@ -68,7 +68,7 @@ class PhoneCameraServer(Closeable):
         self.phone_camera.connection.on_return = self.phone_camera.choose_camera
 
     def begin(self) -> None:
-        """Use again the phone that was the camera before this start, and open the HTTPS port."""
+        """Reconnect the phone that was the camera before this start, and open the HTTPS port."""
         self.phone_camera.choose_camera()
         try:
             self.open_address()
@@ -76,9 +76,12 @@ class PhoneCameraServer(Closeable):
             log.warning("The old phone cannot be the camera: %s", error.message)
 
     def open_address(self) -> str:
-        """Return the HTTPS address for a phone. Unless there is a certificate, open its port first.
+        """Return the HTTPS address for a phone.
 
-        Raises a `CompanionError` if the port cannot be opened. Later calls return the same address.
+        Unless all pages are served over HTTPS anyway, open a port of its own for the phone. The
+        port stays open, so later calls return an address with the same port.
+
+        Raises a `CompanionError` if the port cannot be opened.
         """
         web = self._settings.web
         if web.certificate:

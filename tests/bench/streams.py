@@ -25,7 +25,8 @@ from bench.visitors import Viewers, begin_orders, toggle_order
 from companion.core.kit import SEATS
 from companion.tools.selfplay.people import Phone
 
-# Numbers of viewers of a table, each of which is measured, and number of viewers of a hub.
+# Numbers of viewers with which a table is measured, one after the other, and number of viewers with
+# which a hub is measured.
 TABLE_VIEWERS = (3, 64)
 HUB_VIEWERS = 1000
 # Number of events that are measured.
@@ -33,8 +34,8 @@ EVENTS = 30
 # Pauses before each event of a table and of a hub.
 TABLE_PAUSE_S = 0.25
 HUB_PAUSE_S = 1.5
-# Until the last viewer has an event, our median time may be this many times that of the peer. It is
-# more than 1, because the peer draws nothing.
+# Maximum ratio of our median time to that of the peer, each until the last viewer has an event. The
+# ratio may be more than 1, because the peer draws nothing.
 MAX_RATIO = 5.0
 # Program of the peer. Its arguments are the path of its database and the number of viewers.
 PEER = r"""
@@ -86,7 +87,7 @@ serve_hub(int(sys.argv[1]))
 
 
 def serve_hub(viewers: int) -> None:
-    """Serve a hub with one table until the process is killed.
+    """Serve a hub with one table, until standard input ends or the table has no record left.
 
     For each line on standard input, the hub receives the table's next record and shows it.
     """

@@ -1,4 +1,4 @@
-"""Checks after fuzzing: the game can be played on, and its journal restores the same table."""
+"""Checks at the end of a fuzzed game: it can be played on, and its journal restores it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Test that public messages of a table are checked strictly when they are read.
 
-A hub reads them. A table that sends anything malformed, malicious or too large is refused.
+A hub reads them, and refuses a message that is malformed, malicious or too large.
 """
 
 from __future__ import annotations
@@ -49,7 +49,9 @@ def test_sentences_arrive_in_every_language(sentence: str) -> None:
         assert translate(received, language) == translate(sentence, language)
 
 
-# Patterns that ask for more than a part, lack a part or nest such a pattern, then other types.
+# First patterns whose placeholders ask for an attribute, a width or a conversion of a part, or for
+# a part that is missing or is no number. Then such a pattern inside of another one. At last values
+# that are no sentence at all.
 @pytest.mark.parametrize(
     "sign",
     [
@@ -81,6 +83,11 @@ def nested_sentence(times: int, levels: int) -> Any:
 
 
 def test_too_deep_and_repetitive_sentences_are_refused() -> None:
+    """At most eight sentences may be nested, and each may name a part twice.
+
+    So the whole is at most 256 times as long as the innermost part. A pattern that names a part
+    three times is refused, and so is one level more.
+    """
     for sentence in (nested_sentence(times=3, levels=2), nested_sentence(times=1, levels=9)):
         with pytest.raises(Malformed, match="holds a sentence that cannot be read"):
             decode_record(encode_with_sign(sentence))

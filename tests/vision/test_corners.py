@@ -41,7 +41,7 @@ WEBCAM_SIGMAS = np.array([0.2, 0.06, 1e-6])
 
 
 def max_error_px(board: Board, pose: Pose, true_pose: Pose) -> float:
-    """Return how far from its true place a pose puts the corner of the board that is worst."""
+    """Return the largest error of a pose at the four corners of the board in pixels."""
     width = board.width_mm
     height = board.height_mm
     corners = at_height(np.array([(0.0, 0.0), (width, 0.0), (width, height), (0.0, height)]))
@@ -103,7 +103,7 @@ def render_bare_board(view: CameraView) -> Luma:
 def test_printed_lines_correct_noisy_corners(seed: int) -> None:
     """Two noisy corner markers put the board more than 5 px off, printed lines less than 1.5 px.
 
-    The lens is not known before, either. The lines show its focal length to 2 %.
+    The lens is not known beforehand, either. The lines show its focal length to 2 %.
     """
     view = CameraView(tilt_deg=40.0, focal_ratio=0.95, k1=-0.05)
     true_pose = camera_pose(KAHMATE, view)

@@ -49,9 +49,9 @@ def to_json(value: object) -> Any:
 def build_answer(answer_type: type[Answer], *sources: object, **values: object) -> Answer:
     """Return an answer of a type in `web.rendering.answers`, with exactly its fields.
 
-    A field is filled by its name: from `values`, or else from the first source with an attribute of
-    that name. Attributes are converted to JSON types. `values` are used as they are, so they must
-    be JSON types already.
+    A field is taken from `values` if its name is there. Otherwise it is taken from the first source
+    that has an attribute of that name, and converted to JSON types. The `values` are used as they
+    are, so they must be JSON types already.
     """
     answer = {}
     for name in answer_type.__annotations__:
@@ -66,8 +66,8 @@ def build_answer(answer_type: type[Answer], *sources: object, **values: object) 
 def view_json(view: TableView) -> ViewJson:
     """Convert a view to JSON types, with squares as `c3` and seats as `south` and `north`.
 
-    Named values are fields that have another name in the view, or another form. All other fields of
-    `ViewJson` are attributes of the view or of one of its parts.
+    Most fields of `ViewJson` are attributes of the view or of one of its parts, and have the same
+    name there. The others are given below as named values: their name or their form differs.
     """
     turn = view.turn
     board = view.board

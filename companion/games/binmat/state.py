@@ -162,8 +162,8 @@ def deal(options: BinmatOptions, rng: Random) -> State:
 def can_draw(state: State, lane: int) -> bool:
     """Return whether the attacker may draw from this lane deck (rulebook, "Drawing a Card").
 
-    A defender stack blocks the deck behind it. In the hackmud edition he may draw from an empty
-    deck, which wins the game (ruling).
+    A defender stack blocks the deck behind it. In the hackmud edition the attacker may also draw
+    from an empty deck, which wins the game (ruling).
     """
     if state.defender_stacks[lane]:
         return False

@@ -1,4 +1,4 @@
-"""The words for every setting, by heading: a title, a sentence, a unit and choices."""
+"""The texts of the settings page: headings, and for each setting a title, a sentence and more."""
 
 from __future__ import annotations
 
@@ -42,7 +42,8 @@ WITHOUT_RESTART = frozenset(
     }
 )
 
-# Headings in the page's order. Settings outside all TOML tables have an empty name.
+# Headings in the page's order, by the name of the section. The settings outside of all TOML tables
+# are in the section with the empty name.
 SECTIONS: Mapping[str, str] = {
     "table": say("Table"),
     "voice": say("Voice"),

@@ -2,8 +2,8 @@
 
 Every page shows it large: the table screen shows the sign for everybody, and a phone shows the sign
 of its seat. The functions return sentences that are translated where they are shown. Functions
-whose names end in `_words` return a part of a sign. The words (stage, headline, open game) are
-explained in `companion.table.session`.
+whose names end in `_words` return a part of a sign. `companion.table.session` explains what stages
+and headlines are.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ class Sign:
     """The sentence that says what the table waits for."""
 
     text: str
-    """The sentence, of at most 40 characters."""
+    """The sentence. It has at most 40 characters, unless names or lists make it longer."""
     small: str = ""
     """The small line below it, with the reason or with advice. Empty for none."""
     seats: frozenset[Seat] = frozenset()
-    """Seats that have to do something now."""
+    """Seats that the sign concerns: those that have to act now, or that have won the game."""
     orders_left: int = 0
     """Number of orders that the text asks for. 0 if it names no number. The seat's page counts this
     number down as orders are entered.
@@ -82,9 +82,10 @@ def sign_of(live: TableState, viewer: Viewer) -> Sign:
 
 
 def _plays_without_pad(live: TableState, viewer: Viewer) -> bool:
-    """Return whether no pad plays the viewer's seat, or either seat if the viewer is everybody.
+    """Return whether players sit at the seats in question, and none of them plays by a pad.
 
-    False while the seats in question are free, because a pad may still take them.
+    These are both seats if the viewer is everybody, otherwise the viewer's. A free seat among two
+    does not matter. If all seats in question are free, return False: a pad may still take them.
     """
     seats = live.session.seats
     doors = {player.door for seat, player in seats.items() if viewer in (None, seat)}
@@ -108,8 +109,9 @@ def stranger_words(kit: Kit | None, marker: int) -> str:
 def _most_urgent_sign(live: TableState, viewer: Viewer) -> Sign:
     """Return the sign of what matters most.
 
-    A question to the players comes first, then a problem on the board, then waiting for the other
-    table. Without any of them, the sign says what the phase asks for.
+    A clock that was pressed too early comes first. Then follow a question to the players, a problem
+    on the board, and waiting for the other table. Without any of them, the sign says what the phase
+    asks for.
     """
     session = live.session
     if live.early_press:
@@ -120,12 +122,12 @@ def _most_urgent_sign(live: TableState, viewer: Viewer) -> Sign:
     if live.possible_actions:
         return _choice_sign(live, viewer)
     if session.undo_requester:
-        asked_seat = frozenset({session.undo_requester.other})
+        asked_seats = frozenset({session.undo_requester.other})
         side = session.require_game().sides[session.undo_requester].name
         text = say("{side!c} wants the last move back", side=side)
         if viewer is session.undo_requester:
-            text = waiting_words(session, asked_seat)
-        return Sign(text, "", asked_seat)
+            text = waiting_words(session, asked_seats)
+        return Sign(text, "", asked_seats)
     if live.problems:
         return _problem_sign(live)
     if session.remote is not None and (remote_sign := _remote_sign(session, session.remote)):
@@ -137,7 +139,8 @@ def _most_urgent_sign(live: TableState, viewer: Viewer) -> Sign:
             return _hands_sign(live, viewer)
         case Phase.ORDERS:
             sign = _orders_sign(live, viewer)
-            # Only the first decision after a lesson says that the lesson is over.
+            # The sign of the first decision after a lesson also says that the lesson is over. If
+            # the clock is paused then, `_orders_sign` has said so already.
             if (
                 not session.is_guided
                 or not is_first_decision_after_lesson(session)
@@ -238,13 +241,13 @@ def _lobby_sign(live: TableState, viewer: Viewer) -> Sign:
     return Sign(say("Choose a game"), small, frozenset({viewer}) if viewer else BOTH)
 
 
-def _start_sign(live: TableState, viewer: Viewer, name: str, free: list[Seat]) -> Sign:
+def _start_sign(live: TableState, viewer: Viewer, game_name: str, free: list[Seat]) -> Sign:
     """Return the sign for a game that can begin.
 
     It names the key of a pad, if one plays. Otherwise the sign on the table screen is the key, and
     a phone has a key below its sign.
     """
-    title = GAMES[name].title
+    title = GAMES[game_name].title
     if free and viewer:
         return Sign(say("Waiting for {sides}", sides=say("the other side")), seats=frozenset(free))
     if not _plays_without_pad(live, viewer):
@@ -269,7 +272,8 @@ def _hands_sign(live: TableState, viewer: Viewer) -> Sign:
     if session.phase is Phase.SETUP:
         return Sign(say("Take your hands off the board"), say("The camera takes one last look."))
     is_proven = live.has_cards or live.shows_expected_layout or live.problems
-    # For example, if a piece lies on another one that looks the same, no picture proves it.
+    # The board is quiet, and still no picture proves that the instructions are done. For example,
+    # a piece may lie on another one that looks the same.
     if all_instructions and live.quiet_reading.quiet and not is_proven:
         advice = say("Check that the pieces are where they should be.")
         small = joined(" ", (advice, _confirm_words(viewer)))

@@ -135,7 +135,8 @@ def ask(port: int, path: str, **headers: str) -> tuple[int, str]:
 def test_everything_works_behind_a_named_proxy(tmp_path: Path) -> None:
     """All requests come from nginx on this machine, but are those of browsers elsewhere."""
     with table_behind_nginx(tmp_path, is_named=True) as (companion, port):
-        # nobody who comes through a proxy sees the key, not even with forged headers
+        # Nobody sees the key: not through nginx, not with forged headers, and not from this machine
+        # itself, whose address now stands for a proxy.
         forged = {"X-Forwarded-For": "127.0.0.1", "X-Forwarded-Host": "localhost"}
         for target, headers in ((port, {}), (port, forged), (companion.server.port, OWN_SCREEN)):
             assert companion.host_key not in ask(target, "/owner", **headers)[1]
