@@ -105,15 +105,15 @@ def query_service(settings: Settings) -> tuple[Finding, ...] | None:
         address = local_base_url(settings.web)
         _, content = send_request(address, "/health", timeout_s=HELLO_TIMEOUT_S)
         health = json.loads(content)
-    except (OSError, ValueError):
+        uptime = f"{health['uptime_s']:.0f} s"
+        running = (
+            f"A companion runs here, version {health['version']}, for {uptime}: {health['status']}."
+        )
+    except (OSError, ValueError, LookupError, TypeError):  # nobody, or another program
         return None
-    uptime = f"{health['uptime_s']:.0f} s"
-    running = (
-        f"A companion runs here, version {health['version']}, for {uptime}: {health['status']}."
-    )
     answer = _ask_owner_page(settings, "/api/doctor")
     if answer is None:
-        advice = "Its journal cannot be read from here, so it tells no more: use sudo."
+        advice = "It tells no more without the owner key, which is in its journal: use sudo."
         grade = Grade.FAIL if health["status"] == "failing" else Grade.NOTE
         return (Finding("service", grade, f"{running} {advice}"),)
     findings = (

@@ -19,7 +19,7 @@ from companion.core.i18n import say
 from companion.core.kit import SEATS
 from companion.league.results import StoredResult
 
-# Rating of somebody without a game, and OpenSkill's initial mean, for which it stands.
+# Rating of somebody who has not played yet, and the mean in OpenSkill to which it corresponds.
 INITIAL_RATING = 1500.0
 INITIAL_MEAN = 25.0
 # Points of a rating for one unit of OpenSkill, whose initial deviation of 25/3 units is then 200

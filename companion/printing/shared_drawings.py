@@ -99,7 +99,9 @@ def draw_foot(pen: Pen, words: str, hint: str, page_number: str = "") -> None:
 def draw_shutter(
     pen: Pen, width_mm: float, height_mm: float, clip: Rectangle | None = None
 ) -> None:
-    """Draw the shutter, the dark diagonal stripes of card backs and walls, from the origin on.
+    """Fill an area with the shutter: the dark diagonal stripes of card backs and walls.
+
+    The origin is the lower left corner of the area.
 
     The pattern looks the same after a half turn about the middle of the area, so the back of a card
     does not tell which end of the card is up. With `pen.low_ink` the stripes are thin lines.

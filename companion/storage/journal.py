@@ -76,9 +76,11 @@ class Journal(Closeable):
 
     The table uses it as its `RecordJournal`. Any thread may call. `close` may be called twice.
 
-    With `read_only` a journal is read that may be in use. Otherwise a missing file is created, and
-    a damaged one is set aside. Raises `JournalError` if the file cannot be opened, has another
-    format, or (without `read_only`) is used by another service.
+    With `read_only` the file may be in use by a service, and nothing in it is changed. Otherwise a
+    missing file is created, and a damaged one is set aside.
+
+    Raises `JournalError` if the file cannot be opened, has another format, or (without `read_only`)
+    is used by another service.
     """
 
     def __init__(self, path: Path, read_only: bool = False) -> None:
@@ -217,7 +219,8 @@ class Journal(Closeable):
         last_ended = self.database.query("SELECT MAX(game) FROM ends")[0][0] or 0
         last_game = max([last_ended, *self.games()])
         is_undamaged = self.is_game_intact(last_game)
-        # Entries about seats are read in any case, also those from after the damage.
+        # If the game is damaged, the entries about seats are read alone. Otherwise reading would
+        # end at the damage, and miss the later ones.
         games = (SEATS_GAME, last_game) if is_undamaged else (SEATS_GAME,)
         entries, unreadable_id = self.entries_until_damage(*games)
         why = ""
@@ -242,7 +245,7 @@ class Journal(Closeable):
     def fold(self, game: int) -> Session:
         """Return the session at the end of a game, folded from its records.
 
-        Records from the first one on that cannot be read are left out. Raises `JournalError` if the
+        The folding ends before the first record that cannot be read. Raises `JournalError` if the
         game has no record that begins it, and another `CompanionError` if the rules no longer
         accept a record.
         """

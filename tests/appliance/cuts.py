@@ -4,7 +4,7 @@
 2. The service's folder is copied from the disk.
 3. The program itself opens the journal in that copy.
 4. The journal is compared with the inputs that the service had acknowledged before the cut.
-5. The pages are checked for actions that were sealed at the cut.
+5. What the other viewers are sent is searched for the salts of actions that were sealed at the cut.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class SentInput(NamedTuple):
 
 @dataclass
 class Promises:
-    """The inputs that people have sent, and those that the service must therefore keep."""
+    """The inputs that were sent before the cut, and those of them that the journal must have."""
 
     sent: list[SentInput] = field(default_factory=list)
     """All inputs. Those that were not acknowledged may have arrived or not."""

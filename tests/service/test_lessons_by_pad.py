@@ -77,7 +77,7 @@ def assert_screen_explains(room: PadRoom, guide: GuideView) -> None:
 
 
 def give_order(room: PadRoom, seat: Seat, step: LessonStep) -> str:
-    """Enter the order of a lesson's step for a seat. Return with what it was entered.
+    """Enter the order of a lesson's step for a seat. Return the device: `pad`, `phone` or `board`.
 
     If the keys of the pad can spell the order, it is entered with the `pad`. If not, it is entered
     with a `phone` if players hold their cards there, and otherwise by moving a piece on the

@@ -51,7 +51,7 @@ def refusal(answer: Any) -> str:
 
 
 def notices_after(rig: ServiceRig, seconds: float) -> tuple[str, ...]:
-    """Let time pass and the service restart if it may. Return the notices on the table screen."""
+    """Advance the clock, restart the service if the table is idle, and return the notices."""
     rig.clock.advance(seconds)
     rig.upkeep.restart_when_idle()
     rig.table.step()

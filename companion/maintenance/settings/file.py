@@ -227,14 +227,14 @@ def edit_text(text: str, new: Settings, changes: Mapping[str, object]) -> str | 
 def _complete_pads(
     document: Any, new: Settings, changes: Mapping[str, object]
 ) -> dict[str, object]:
-    """Return the changes. If they begin the section of a pad, add all other wired pins of it.
+    """Return the changes. If one creates the section of a pad, add the pad's other wired pins.
 
     Without those pins the section would leave them unwired (see `PAD_SECTIONS`).
     """
     complete = dict(changes)
     new_values = values_by_name(new)
     for section in PAD_SECTIONS:
-        _, _, seat = section.partition(".")
+        seat = section.removeprefix("panel.")
         is_changed = any(key.startswith(f"{section}.") for key in changes)
         if not is_changed or seat in document.get("panel", {}):
             continue

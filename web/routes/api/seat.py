@@ -85,17 +85,18 @@ class SeatRoutes(TableRouteGroup):
 
     @seat_post("by-phone")
     def by_phone(self, seat: Seat) -> None:
-        """Continue by the phone that changed to the pad."""
+        """Play on this phone again, after `by_pad`."""
         self._table.change_door(seat, "phone", self._auth.sitting_of(seat))
 
     @seat_post("hand-in")
     def hand_in(
         self, seat: Seat, moment: ShortText, action: LongText, salt: ShortText = ""
     ) -> Receipt:
-        """Seal an order and return its receipt.
+        """Seal the action of a seat and return its receipt.
 
-        The receipt is a digest of the order and of the random `salt`. Without the salt others could
-        find the order by trying them all. If a request has no `salt`, the table makes one.
+        The receipt is a digest of the action and of the random `salt`. Without a salt, others could
+        find the action by making the receipts of all possible ones. If a request has no `salt`, the
+        table makes one.
 
         The receipt is empty if nothing was sealed. That is so while the press of a chess clock
         waits until the camera sees a still board, and for a second press, which has no effect.
@@ -105,12 +106,12 @@ class SeatRoutes(TableRouteGroup):
 
     @seat_post("take-back")
     def take_back(self, seat: Seat, moment: ShortText) -> TakenBack:
-        """Take back the seat's sealed order and return it, or take back its last turn.
+        """Take back the seat's sealed action and return it, or take back its last turn.
 
-        The answer is null for a turn, and for an order that another player of the seat has sealed.
-        Unlike `ask_back`, this never asks the other seat.
+        Return null as the action if a turn was taken back, or if the action was sealed by somebody
+        else who sat at this seat before. Unlike `ask_back`, this never asks the other seat.
         """
-        # read the order first, because afterwards it is no longer in the view
+        # read the action first, because afterwards it is no longer in the view
         sealed = self._table.view(seat).own.sealed
         self._table.take_back(seat, moment, at_s=g.received_at_s)
         return {"action": sealed.action if sealed else None}
@@ -127,7 +128,10 @@ class SeatRoutes(TableRouteGroup):
 
     @seat_post("mine")
     def own_order(self, seat: Seat) -> OwnOrder:
-        """Return this seat's sealed order. A page requests it while its player holds a key down."""
+        """Return this seat's sealed action.
+
+        A page requests it while its player holds a key down.
+        """
         view = self._table.view(seat)
         sealed = view.own.sealed
         pad = view.own.pad

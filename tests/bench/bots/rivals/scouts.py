@@ -62,21 +62,23 @@ def _moves(position: Position) -> list[tuple[str, Position]]:
 def _position_value(position: Position) -> float:
     """Rate how far all scouts have come, those of the other seat negatively.
 
-    A scout with intel is on its way home. It counts 9 points, and 2 for each rank of that way.
-    Scouts that lie beneath others count half.
+    A scout without intel counts a point for each rank that it has come. A scout with intel counts
+    the 9 points of the way there, and 2 for each rank that it has come back. Scouts that lie
+    beneath others count half. `own` are the scouts of the seat that is to move.
     """
     if position.is_won:
         return _WIN / 2
     value = 0.0
-    # scouts, those of them that are turned over because they have intel, their side, and factor
+    # The scouts of a group, all scouts that are turned over because they have intel, the side of
+    # the group, and the weight of its points.
     groups = (
         (position.own, position.intel, position.seat, 1.0),
         (position.own_lower, position.lower_intel, position.seat, 0.5),
         (position.foe, position.intel, 1 - position.seat, -1.0),
         (position.foe_lower, position.lower_intel, 1 - position.seat, -0.5),
     )
-    for mask, turned, side, sign in groups:
+    for mask, turned, side, weight in groups:
         for square in squares_in(mask):
             ahead = SQUARES[square].rank if side == 0 else 9 - SQUARES[square].rank
-            value += sign * (9 + 2 * (9 - ahead) if turned >> square & 1 else ahead)
+            value += weight * (9 + 2 * (9 - ahead) if turned >> square & 1 else ahead)
     return value
