@@ -517,7 +517,7 @@ def _end_by_count(turn: _Turn, counts: list[int], points: list[int]) -> None:
             points=more_points,
             **parts,
         )
-        short = say("{points} points each.", points=points[0])
+        short = say("{points} each.", points=more_points)
     elif counts[0] != counts[1]:
         text = say(
             "Turn {turn} was the last one: {side} has {robots}, {other} {fewer}.",
