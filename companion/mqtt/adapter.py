@@ -88,6 +88,8 @@ class MqttAdapter(Closeable):
         """Use other settings. Clear the topics at the broker that are no longer published."""
         old, new = self._settings.mqtt, settings.mqtt
         self._settings = settings
+        # The table may have been published already, in the language of the old settings.
+        self._published_version = -1
         if old != new:
             self._disconnect(retained_topics(old) - retained_topics(new))
             self._connect()

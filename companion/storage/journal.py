@@ -163,11 +163,11 @@ class Journal(Closeable):
         Entries that cannot be read are skipped. Links are not checked.
         """
         query = f"{_READ} WHERE id > ? ORDER BY id LIMIT ?"
-        entries: list[Entry] = []
-        while not entries and (rows := self.database.query(query, (number, limit))):
-            entries = [entry for values in rows if (entry := _entry_from_row(Row(*values)))]
+        while rows := self.database.query(query, (number, limit)):
+            if entries := [entry for values in rows if (entry := _entry_from_row(Row(*values)))]:
+                return entries
             number = rows[-1][0]
-        return entries
+        return []
 
     def entries_until_damage(self, *games: int) -> tuple[list[Entry], int | None]:
         """Return the entries of these games as `entries` does, and the number of the first bad one.
