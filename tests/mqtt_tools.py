@@ -171,11 +171,11 @@ def mqtt_settings(port: int, **changed: Any) -> MqttSettings:
 
 @contextmanager
 def table_with_broker(
-    folder: Path, mqtt: MqttSettings, clock: FakeClock | None = None, web_port: int = 0
+    folder: Path, mqtt: MqttSettings, clock: FakeClock | None = None
 ) -> Iterator[Companion]:
     """Open a simulated table that connects to a broker. It works in the caller's thread."""
     table = TableSettings(reading_time_s=0.1)
-    with simulated(folder, clock, port=web_port, table=table, mqtt=mqtt) as companion:
+    with simulated(folder, clock, table=table, mqtt=mqtt) as companion:
         yield companion
 
 

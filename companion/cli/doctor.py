@@ -105,9 +105,9 @@ def query_service(settings: Settings) -> tuple[Finding, ...] | None:
         address = local_base_url(settings.web)
         _, content = send_request(address, "/health", timeout_s=HELLO_TIMEOUT_S)
         health = json.loads(content)
-        uptime = f"{health['uptime_s']:.0f} s"
         running = (
-            f"A companion runs here, version {health['version']}, for {uptime}: {health['status']}."
+            f"A companion runs here, version {health['version']}, "
+            f"for {health['uptime_s']:.0f} s: {health['status']}."
         )
     except (OSError, ValueError, LookupError, TypeError):  # nobody, or another program
         return None

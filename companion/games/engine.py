@@ -82,6 +82,8 @@ class Engine:
         self._game = game
         self._state: Any = None
         self._rng = Random(0)
+        # For samples of legal actions. A question must not change the chance of the game.
+        self._sample_rng = Random(0)
 
     def answer(self, line: bytes) -> bytes:
         """Return the reply to one request, both without a newline."""
@@ -128,7 +130,7 @@ class Engine:
             raise Malformed("limit is a number from 0 upwards")
         else:
             # A random sample, because the beginning of the list may be all of one kind.
-            first_actions = self._rng.sample(first_actions, min(limit, len(first_actions)))
+            first_actions = self._sample_rng.sample(first_actions, min(limit, len(first_actions)))
         return {"legal": [self._game.format(action) for action in first_actions]}
 
     def _is_legal(self, texts: Mapping[Seat, str]) -> Reply:

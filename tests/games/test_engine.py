@@ -51,11 +51,13 @@ def test_a_win_names_its_winner(engine: Engine) -> None:
 
 
 def test_a_limit_picks_legal_actions_at_random(engine: Engine) -> None:
+    chance = engine._rng.getstate()
     sample = ask(engine, {"legal": "south", "limit": 20})["legal"]
     assert len(sample) == len(set(sample)) == 20
     # Another request draws other actions. A limit above their number gives all of them.
     assert sample != ask(engine, {"legal": "south", "limit": 20})["legal"]
     assert len(ask(engine, {"legal": "south", "limit": 999})["legal"]) == 216
+    assert engine._rng.getstate() == chance, "a question must not change the chance of the game"
 
 
 @pytest.mark.parametrize(
