@@ -192,8 +192,8 @@ class CuePlayer:
     def _may_play_tone(self, signal: Signal, priority: Priority, now_ms: float) -> bool:
         """Return whether the tone of a signal may be played now.
 
-        It may not while a tone of higher priority is playing. Nor may it less than
-        `MIN_TONE_INTERVAL_MS` after the same tone, unless it is that of a key or a clock.
+        It may not be played while a tone of higher priority is playing. The same tone may not be
+        played again within `MIN_TONE_INTERVAL_MS`, unless it is the tone of a key or of a clock.
         """
         last_ms = self._last_begun_at_ms.get(properties_of(signal.cue).tone, -math.inf)
         may_repeat = priority is Priority.KEY or signal.cue in CLOCK_TICKS

@@ -30,9 +30,8 @@ EXAMPLE_VALUES = {
     "place": "1",
     "tournament_id": "1",
 }
-# Routes that need no stop, because they answer with files and parts of pages. With the example
-# values they answer with an error page, which is a whole page, so `routes_without_stop` returns
-# them.
+# Routes that need no stop, because they answer with files and parts of pages. For the example
+# values they have only an error page. That is a whole page, so `routes_without_stop` returns them.
 TABLE_ROUTES_WITHOUT_PAGE = {
     "/history/<int:number>/scene/<int:place>",
     "/history/<int:number>/turn/<int:turn>/better",
@@ -93,8 +92,8 @@ KEY_CLASSES = "|".join(
         r"\.([\w-]+)", re.findall(r"KEYS = ':is\((.*?)\)", (STATIC / "early.js").read_text())[0]
     )
 )
-# One of these classes in a tag, or that of a link, which needs no rest because it only changes the
-# language or the page.
+# One of these classes in a tag, or the class of a link. A link needs no rest, because it only
+# changes the language or the page.
 KEY_CLASS = re.compile(rf'class="(?:[^"]* )?(?:{KEY_CLASSES}|link)[ "]')
 # A button or another element that sends something when it is tapped.
 SENDING_ELEMENT = re.compile(r"<button(?![^>]*type=.button)[^>]*>|<[^>]* data-post=[^>]*>")

@@ -28,7 +28,7 @@ def possibilities(game: AnyGame, state: Any, seat: Seat, entered: str = "") -> t
 
 
 def public_possibilities(game: AnyGame, state: Any) -> tuple[Possible, ...]:
-    """Return the possibilities under the rules for a seat that must act, without its secrets.
+    """Return what everybody may know about the possibilities of a seat that must act.
 
     If both must act, their possibilities are the same.
     """

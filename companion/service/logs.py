@@ -1,6 +1,6 @@
 """Where the log goes: to systemd's journal with fields, or as plain lines to standard error.
 
-The log has no order, key, cookie, body, query or name of a person. `log_fields` gives a line its
+No order, key, cookie, body, query or name of a person is ever logged. `log_fields` gives a line its
 event and fields: `log.info("Ready", extra=log_fields("ready", seconds=1.2))`. In the journal each
 field can be searched: `journalctl -u companion EVENT=game_begun`.
 """
@@ -163,8 +163,8 @@ def set_up_logging(verbose: bool) -> None:
         handler = logging.StreamHandler(sys.stderr)
         handler.setFormatter(PlainFormatter())
     root.addHandler(handler)
-    # If True, Python prints a record that cannot be written to standard error, with everything in
-    # it.
+    # If True, Python would print each record that it fails to write, secrets included, to standard
+    # error.
     logging.raiseExceptions = False
     root.setLevel(logging.INFO if verbose or logs_to_journal() else logging.WARNING)
     logging.getLogger("waitress").addFilter(_without_path)

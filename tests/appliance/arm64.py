@@ -70,7 +70,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _fetch_wheels(folder: Path, python: str) -> None:
-    """Fetch the wheels for arm64 of an installation and of the tests' own libraries."""
+    """Download the wheels for arm64 of an installation, and those of the tests' libraries."""
     common = [
         *(sys.executable, "-m", "pip", "install", "--target", str(folder)),
         *["-q", "--upgrade", "--disable-pip-version-check", "--only-binary", ":all:"],

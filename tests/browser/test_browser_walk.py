@@ -37,8 +37,8 @@ pytestmark = pytest.mark.browser
 
 # The game whose walk includes the pages that belong to no game.
 FIRST_GAMES = ("outbuffered",)
-# Endings of stops that are checked in every game. Other pages of North and of spectators are like
-# these, and are checked in one game only.
+# Endings of stops that are checked in every game. Other pages of spectators are checked in one game
+# only. North's pages are not checked, because they are made by the same templates as South's.
 ENDINGS_IN_EACH_GAME = ("-screen", "-south", "-over-watch", "-host", "-rules")
 # Number of steps of each game that are checked at night, before somebody resigns.
 NIGHT_STEPS = 7
@@ -51,7 +51,7 @@ def test_every_page_of_a_table_has_no_fault(
 ) -> None:
     """Walk through each game. The first walk also visits all pages that belong to no game.
 
-    Only there are spectators' pages checked in all states, and a game against the machine.
+    Only the first walk checks spectators' pages in all states, and a game against the machine.
     """
     is_first = game in FIRST_GAMES
     with open_table_tour() as tour:

@@ -1,4 +1,4 @@
-"""Test how results and the director's decisions change a tournament, by values.
+"""Test the rules of tournaments: each change makes a new value from the old one.
 
 A result that does not fit the round is refused with its reason.
 """
@@ -79,7 +79,7 @@ def test_a_paired_table_reports_its_board_once(tournament_of_four: Tournament) -
 
 
 def test_players_without_cards_are_taken_as_paired(tournament_of_four: Tournament) -> None:
-    """None is a player without a card."""
+    """None stands for a player who has no card."""
     board = board_at(tournament_of_four, BoardPlace(0, 0, 0))
     for south, north in ((None, None), (board.south, None), (None, board.north)):
         after = enter_result(tournament_of_four, stored_result(south=south, north=north))

@@ -96,9 +96,9 @@ class RealRig:
 
 @cache
 def real_module() -> ModuleType:
-    """Return the real Picamera2, changed where it needs what virtual cameras lack.
+    """Return the real Picamera2, changed so that it works with virtual cameras.
 
-    They have no raw modes, no YUV420 and no contiguous memory.
+    Virtual cameras have no raw modes, no YUV420 and no contiguous memory.
     """
     # Picamera2 imports these, but the tests use none of them: replace those that are not installed
     for name in (

@@ -129,7 +129,7 @@ def test_a_blurred_marker_is_recognised_by_likeness() -> None:
         )
         blurred = np.asarray(cv2.GaussianBlur(picture, (0, 0), 4.5), np.uint8)
 
-        # the guess is the right candidate, and its corners begin where the marker has its own first
+        # the guess is the right candidate, and its corners begin with the marker's own first one
         found = best_guess(blurred, corners, (20, 21, 22, 23))
         assert found is not None
         assert found.marker == 21

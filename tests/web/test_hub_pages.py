@@ -1,7 +1,7 @@
 """Tests of a hub's pages, through Flask's client on a fake clock.
 
 They cover the wall, the spectators' pages with and without a delay, the overlay, and what the hub's
-owner can do. Most pages show a room of twelve tables that have played some of real games.
+owner can do. Most pages show a room of twelve tables, each in the middle of a real game.
 """
 
 from __future__ import annotations
@@ -225,7 +225,8 @@ def test_a_late_spectator_sees_every_record_in_order() -> None:
     for entry in range(1, 21):
         room.receive_record("a", msgspec.structs.replace(record, entry=entry))
 
-    # somebody who is three versions late, is up to date, is too late for some, or has just come
+    # Four spectators: one is three versions late, one is up to date, one is so late that the first
+    # records are no longer there, and one has just come.
     for version, expected in ((17, [18, 19, 20]), (20, []), (1, [*range(5, 21)]), (-1, [20])):
         shown = [timed.record.entry for _, timed in feed.records_after(version) if timed]
         assert shown == expected

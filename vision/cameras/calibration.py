@@ -22,8 +22,8 @@ from vision.detection.markers import Luma
 from vision.pose.optics import Lens, Size
 from vision.pose.pose import Points
 
-# Minimum number of the page's 48 inner corners that a view has to show. Larger: the page cannot be
-# held into the picture's corners, where distortion is strongest.
+# Minimum number of the page's 48 inner corners that a view has to show. With a larger number, the
+# page could not be held into the picture's corners, where distortion is strongest.
 _MIN_CORNERS = 16
 # Minimum number of corners that two views share before their positions are compared.
 _MIN_SHARED_CORNERS = 4

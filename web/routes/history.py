@@ -48,7 +48,7 @@ from web.routes.route import TableRouteGroup, attachment, form, get, host_only, 
 GAMES_PER_PAGE = 50
 # Maximum size of what a form adds to the file that it uploads.
 _FORM_BYTES = 4096
-# How a game has ended that has no reason of its own, by its ending.
+# The text for each ending of a game, if the game has no reason of its own.
 _ENDING_WORDS = {
     Ending.ON: say("Still on"),
     Ending.TIE: say("A draw"),

@@ -62,9 +62,10 @@ _TRAPS_TITLE = say("Traps")
 class CombatSetup:
     """The two stacks of a lane before a combat, and how the combat began.
 
-    A card or a stack is open if it lay face up before the combat, so that its TRAPs do not spring.
-    A card that begins the combat because it is played face up is the top of its stack, and does not
-    count as open. Raises `Malformed` if a card appears twice.
+    A card or a stack is open if it lay face up before the combat. TRAPs in it do not spring. A card
+    that is played face up to begin the combat is the top of its stack, and is not open.
+
+    Raises `Malformed` if a card appears twice.
     """
 
     attacker_stack: Cards
@@ -345,9 +346,10 @@ class Combat(TurnLog):
         self.add_stage(say("Outcome"), None)
 
     def _deal_damage(self, attack_power: int, defence_power: int) -> None:
-        """Deal the damage of an attack that is not weaker: the number of cards the defender loses.
+        """Deal the damage of an attack that is not weaker than the defence.
 
-        The top cards of the defender stack go first. The lane deck owes the rest.
+        The damage is the number of cards that the defender loses. The top cards of the defender
+        stack go first. The lane deck owes the rest.
         """
         self.damage, why = self._damage_and_formula(attack_power, defence_power)
         text = say("{role!c} does no damage.", role=ROLES[ATTACKER])

@@ -2,8 +2,8 @@
 
 The card is made from an image of Debian that is laid out like Raspberry Pi OS Lite. Its kernel is
 Debian's for arm64, which has drivers for the board's pins (`pinctrl-bcm2835`), card slot and USB
-network. The device tree comes with that kernel. It is completed by the revision of the board, which
-a real board's firmware would write into it.
+network. The device tree comes with that kernel. The revision of the board is added here, as the
+firmware of a real board would do.
 
 The emulation differs from a board: all pins read low, because nothing drives them, and the
 firmware's mailbox is missing. Emulated times say nothing about a Raspberry Pi.
@@ -113,9 +113,9 @@ def card(deb: Path) -> build.Disk:
 
 
 def _make_base(bare: Path, folder: Path) -> None:
-    """Make an image as if it was downloaded, from a bare Debian, and what boots it.
+    """Turn a bare Debian into an image like a downloaded one, and extract what boots it.
 
-    That is the kernel, an initrd and the device tree of the board.
+    What boots it is the kernel, an initrd and the device tree of the board.
     """
     folder.mkdir()
     root = folder / "root"
