@@ -41,18 +41,16 @@ def open_places(tournament: Tournament) -> list[BoardPlace]:
     ]
 
 
-def play_round(
-    tournament: Tournament, rng: Random, draws: float = 0.2, absent: float = 0.0
-) -> Tournament:
+def play_round(tournament: Tournament, rng: Random, absent: float = 0.0) -> Tournament:
     """Pair a round, and give its boards random results.
 
-    `draws` is the probability that a board is drawn, which never happens in a knockout. `absent` is
-    the probability that a player of any other board is absent and loses by default.
+    One board of five is drawn, but none in a knockout. `absent` is the probability that a player of
+    any other board is absent and loses by default.
     """
     tournament = tournament_rules.pair_round(tournament, 1000.0 * (len(tournament.rounds) + 1))
     for place in open_places(tournament):
         verdict = rng.choice((BoardVerdict.SOUTH, BoardVerdict.NORTH))
-        if rng.random() < draws and tournament.system is not PairingSystem.KNOCKOUT:
+        if rng.random() < 0.2 and tournament.system is not PairingSystem.KNOCKOUT:
             verdict = BoardVerdict.DRAW
         elif rng.random() < absent:
             verdict = rng.choice((BoardVerdict.SOUTH_BY_DEFAULT, BoardVerdict.NORTH_BY_DEFAULT))

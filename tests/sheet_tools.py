@@ -38,11 +38,11 @@ needs_poppler = pytest.mark.skipif(
 
 
 def kit_pictures(
-    kit: Kit, paper: Paper, dpi: int = DPI, extras: Extras | None = None
+    kit: Kit, paper: Paper, extras: Extras | None = None
 ) -> tuple[Sequence[Page], tuple[Image, ...]]:
     """Print a kit on paper of a size. Return the description and the picture of each page."""
     pdf, sheets = kit_pdf(kit, KitStyle(paper), extras)
-    return sheets, rasterise(pdf, dpi)
+    return sheets, rasterise(pdf, DPI)
 
 
 def rasterise(pdf: bytes, dpi: int, first: int = 1, last: int = 99) -> tuple[Image, ...]:

@@ -164,9 +164,9 @@ def test_no_moment_leads_out_of_the_folder(tmp_path: Path, moment: str) -> None:
 # ---- the whole companion -------------------------------------------------------------------------
 
 
-def run_rounds(companion: Companion, clock: FakeClock, number: int = 6) -> None:
+def run_rounds(companion: Companion, clock: FakeClock) -> None:
     """Let the service work for some tenths of a second."""
-    for _ in range(number):
+    for _ in range(6):
         clock.advance(0.1)
         companion.step()
 

@@ -99,13 +99,12 @@ class Viewers(Closeable):
         self,
         since_s: float,
         is_expected: Callable[[bytes], bool] = ends_event,
-        timeout_s: float = 5.0,
     ) -> float:
         """Wait until the newest event of every viewer is later than `since_s` and the expected one.
 
-        Return the moment at which the last viewer had its event, or infinity after `timeout_s`.
+        Return the moment at which the last viewer had its event, or infinity after 5 s.
         """
-        while time.monotonic() < since_s + timeout_s:
+        while time.monotonic() < since_s + 5.0:
             newest = list(self._newest)
             if all(at_s > since_s and is_expected(text) for at_s, text in newest):
                 return max(at_s for at_s, _ in newest)

@@ -39,13 +39,13 @@ def rig(tmp_path: Path) -> Iterator[TableRig]:
         yield rig
 
 
-def scripted_coach(loss: float | None = 0.3, failures: int = 0) -> ScriptedProcesses:
+def scripted_coach(failures: int = 0) -> ScriptedProcesses:
     """Return processes that always advise UUS: up, up, shoot.
 
-    They judge that any other action loses `loss` against it. The first `failures` requests fail.
+    They judge that any other action loses 0.3 against it. The first `failures` requests fail.
     """
     return ScriptedProcesses(
-        why=("This gathers intel.",), loss=loss, failures=["it was killed"] * failures
+        why=("This gathers intel.",), loss=0.3, failures=["it was killed"] * failures
     )
 
 

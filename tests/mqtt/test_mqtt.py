@@ -31,7 +31,7 @@ from table.test_secrecy import SECRETS, Outsiders, Scene
 from waiting import until
 
 from companion.core.clock import FakeClock
-from companion.core.config import MqttSettings, parse_settings
+from companion.core.config import MqttSettings, TableSettings, parse_settings
 from companion.core.errors import ConfigError
 from companion.core.kit import Seat
 from companion.mqtt import connection as connection_module
@@ -72,10 +72,10 @@ def hand_in_all(companion: Companion, rng: Random) -> None:
         )
 
 
-def published_value(subscriber: Subscriber, name: str, base: str = "tabletop") -> Any:
-    """Return the last message on the topic `base/name`, decoded from JSON."""
-    payload = subscriber.last(f"{base}/{name}")
-    assert payload, f"{base}/{name} was not published"
+def published_value(subscriber: Subscriber, name: str) -> Any:
+    """Return the last message on the topic `tabletop/name`, decoded from JSON."""
+    payload = subscriber.last(f"tabletop/{name}")
+    assert payload, f"tabletop/{name} was not published"
     return json.loads(payload)
 
 
@@ -281,6 +281,21 @@ def test_topics_no_longer_used_are_cleared(tmp_path: Path, broker: Broker) -> No
             lambda _: not subscriber.last("new/state") and not subscriber.last("new/availability")
         )
         assert companion.broker.sentence == ""
+
+
+def test_retained_messages_follow_the_tables_language(tmp_path: Path, broker: Broker) -> None:
+    """The table has the new language first. The adapter must not keep what it published then."""
+    with (
+        table_with_broker(tmp_path, mqtt_settings(broker.port)) as companion,
+        Subscriber(broker.port) as subscriber,
+    ):
+        german = TableSettings(language="de")
+        companion.table.use_settings(german)
+        publish_now(companion)
+        companion.broker.use_settings(msgspec.structs.replace(companion.settings, table=german))
+        publish_now(companion)
+        subscriber.sync()
+        assert published_value(subscriber, "state")["sign"] == "Scannt den Code auf eurer Seite"
 
 
 # ---- calling the staff ---------------------------------------------------------------------------

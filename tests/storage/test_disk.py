@@ -28,9 +28,9 @@ from companion.table.records import SEATS_GAME
 # ---- a full disk ---------------------------------------------------------------------------------
 
 
-def grow_journal(rig: TableRig, turns: int = 60) -> None:
+def grow_journal(rig: TableRig) -> None:
     """Enter orders and take them back until the file would have to grow."""
-    for _ in range(turns):
+    for _ in range(60):
         rig.hand_in(Seat.SOUTH, "UUS", "x" * 64)
         rig.table.take_back(Seat.SOUTH, rig.view.moment)
 

@@ -20,8 +20,8 @@ SALT = "5a17" * 8
 JSON = {"Content-Type": "application/json"}
 
 
-def hand_in_body(moment: str = "1.1", action: object = "DDD", salt: str = "00") -> bytes:
-    return json.dumps({"moment": moment, "action": action, "salt": salt}).encode()
+def hand_in_body(action: object = "DDD", salt: str = "00") -> bytes:
+    return json.dumps({"moment": "1.1", "action": action, "salt": salt}).encode()
 
 
 HAND_IN = "/api/seat/north/hand-in"

@@ -178,15 +178,13 @@ def test_markers_stay_known_while_the_camera_fails(rig: TableRig) -> None:
     assert rig.view.match.log[-1].endswith("White dashes c1 to d1.")
 
 
-def see_markers(rig: TableRig, layout: Layout, markers: dict[str, int], unknown: str = "") -> None:
-    """Let the camera see a layout and its scouts' markers, except for squares that are hidden."""
+def see_markers(rig: TableRig, layout: Layout, markers: dict[str, int]) -> None:
+    """Let the camera see a layout and its scouts' markers."""
     rig.clock.advance(0.1)
     markers_by_square = {Square.parse(square): marker for square, marker in markers.items()}
-    hidden = frozenset(map(Square.parse, unknown.split()))
-    seen = {square: face for square, face in top_faces(layout).items() if square not in hidden}
     reading = Reading(
-        seen,
-        hidden,
+        top_faces(layout),
+        frozenset(),
         quiet=True,
         game="scouts",
         at_s=rig.clock.monotonic_s(),

@@ -150,9 +150,9 @@ class PairService:
             self.acknowledged[salt] += 1
 
 
-def bench_pairs(kills: int = KILLS, seed: int = 7) -> bool:
+def bench_pairs(kills: int = KILLS) -> bool:
     """Play each game at least once, until `kills` SIGKILLs are done. Return whether all is well."""
-    rng = Random(seed)
+    rng = Random(7)
     game_count, faults = 0, list[str]()
     # how often each thing was killed
     killed = Counter[str]()

@@ -297,17 +297,17 @@ def wear_down(top: Bgr, wear: float, seed: int) -> Bgr:
     return faded
 
 
-def curled_parts(corners_mm: Points, lift_mm: float, parts: int = 6) -> list[TopPart]:
+def curled_parts(corners_mm: Points, lift_mm: float) -> list[TopPart]:
     """Return the parts of a tag that is bent, so that its left and right side stand up.
 
-    The bend is a parabola across the tag, in as many narrow planes as `parts` says. `corners_mm` is
-    (4, 3), upper left first, clockwise. `lift_mm` is the height of the sides.
+    The bend is a parabola across the tag, in six narrow planes. `corners_mm` is (4, 3), upper left
+    first, clockwise. `lift_mm` is the height of the sides.
     """
     upper_left, upper_right, lower_right, lower_left = corners_mm
     planes = []
-    for index in range(parts):
+    for index in range(6):
         # shares of the width at the left and at the right edge of the plane, and the heights there
-        shares = index / parts, (index + 1) / parts
+        shares = index / 6, (index + 1) / 6
         lifts = [np.array([0, 0, lift_mm * (2 * share - 1) ** 2]) for share in shares]
         upper = [
             upper_left + (upper_right - upper_left) * share + lift
